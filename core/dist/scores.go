@@ -1,0 +1,135 @@
+// Package dist is the distribution over the next token: rows of scores as the
+// stages see them, normalised distributions, and the numbers that compare two
+// of them.
+//
+// [Scores] is the mutable row a stage reshapes. [Model] (softmax of the logits
+// at temperature 1) and [Sampling] (what is drawn from) are different types, so
+// that one is never taken for the other. All sums run in float64; entropies and
+// divergences are in bits. Nothing here knows of samplers, plugins or text.
+package dist
+
+import (
+	"math"
+
+	"lab/core/fault"
+)
+
+// Scores is one row: a score for each listed token.
+//
+// Dense: IDs is nil and Values[i] is the score of token i, len = Vocab.
+// Sparse: IDs[i] is the token of Values[i], ascending, without repeats; every
+// other token was removed and has probability 0. A score of -Inf removes a
+// token as well; NaN and +Inf are never legal.
+//
+// Unlisted is the probability mass of tokens that a top-N backend did not
+// list, in [0, 1); Values are then natural-log probabilities whose exponentials
+// sum to 1 - Unlisted. It is 0 for every backend that sees its whole
+// vocabulary.
+//
+// A row may alias memory shared with another process; it is not safe for
+// concurrent use.
+type Scores struct {
+	Vocab    int
+	IDs      []int32
+	Values   []float32
+	Unlisted float64
+}
+
+// NewDense returns a dense row over values, which it does not copy.
+func NewDense(values []float32) Scores { return Scores{Vocab: len(values), Values: values} }
+
+// Dense reports whether every token of the vocabulary has a slot in Values.
+func (s *Scores) Dense() bool { return s.IDs == nil }
+
+// Len returns the number of listed tokens, masked ones included.
+func (s *Scores) Len() int { return len(s.Values) }
+
+// ID returns the token of Values[i].
+func (s *Scores) ID(i int) int32 {
+	if s.IDs == nil {
+		return int32(i)
+	}
+	return s.IDs[i]
+}
+
+// Clone returns a deep copy on the heap.
+func (s *Scores) Clone() Scores {
+	c := *s
+	c.Values = append([]float32(nil), s.Values...)
+	if s.IDs != nil {
+		c.IDs = append(make([]int32, 0, len(s.IDs)), s.IDs...)
+	}
+	return c
+}
+
+// CopyFrom makes s equal to o, reusing the memory of s where it is large
+// enough.
+func (s *Scores) CopyFrom(o *Scores) {
+	s.Vocab, s.Unlisted = o.Vocab, o.Unlisted
+	s.Values = append(s.Values[:0], o.Values...)
+	if o.IDs == nil {
+		s.IDs = nil
+		return
+	}
+	if s.IDs == nil {
+		s.IDs = make([]int32, 0, len(o.IDs))
+	}
+	s.IDs = append(s.IDs[:0], o.IDs...)
+}
+
+// Keep removes every listed token whose index i (into Values) fails keep. The
+// order of the survivors is unchanged. A dense row becomes sparse; ids is the
+// memory used for its token ids when its capacity suffices (nil allocates).
+func (s *Scores) Keep(keep func(i int) bool, ids []int32) {
+	if s.IDs != nil {
+		ids = s.IDs
+	} else if ids == nil {
+		ids = make([]int32, 0, 64)
+	}
+	out := ids[:0]
+	n := 0
+	for i := range s.Values {
+		if keep(i) {
+			out = append(out, s.ID(i))
+			s.Values[n] = s.Values[i]
+			n++
+		}
+	}
+	s.Values = s.Values[:n]
+	s.IDs = out
+}
+
+// Check returns a data error naming the first token whose score is NaN or +Inf,
+// and one when no token has a finite score or the row is malformed.
+func (s *Scores) Check() error {
+	bad := func(format string, args ...any) *fault.Error {
+		return fault.New(fault.Data, "scores", "", format, args...)
+	}
+	if s.IDs == nil && len(s.Values) != s.Vocab {
+		return bad("a dense row has %d scores for a vocabulary of %d", len(s.Values), s.Vocab)
+	}
+	if s.IDs != nil && len(s.IDs) != len(s.Values) {
+		return bad("a sparse row has %d scores for %d token ids", len(s.Values), len(s.IDs))
+	}
+	if !(s.Unlisted >= 0 && s.Unlisted < 1) {
+		return bad("the unlisted mass is %g, outside [0, 1)", s.Unlisted)
+	}
+	last, finite := int32(-1), false
+	for i, v := range s.Values {
+		id := s.ID(i)
+		if s.IDs != nil {
+			if id <= last || int(id) >= s.Vocab {
+				return bad("token id %d at position %d is out of order or outside the vocabulary of %d", id, i, s.Vocab)
+			}
+			last = id
+		}
+		if v > math.MaxFloat32 || v != v {
+			return bad("token %d has score %v", id, v).Fix("a stage or backend before this one is at fault; scores are finite, or -Inf for a removed token")
+		}
+		finite = finite || v >= -math.MaxFloat32
+	}
+	if !finite {
+		return bad("no token is left: all %d scores are -Inf or removed", s.Vocab).Fix("loosen the stage that removed the last one")
+	}
+	return nil
+}

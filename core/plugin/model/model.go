@@ -1,0 +1,185 @@
+// Package model is the contract of a model backend: tokens in, one row of
+// scores per position out, with sequences that fork and truncate cheaply.
+//
+// A backend's parameters are frozen: it reports a digest of its weights at
+// open and again when asked. An author implements [Backend] and [Model] and
+// calls plugin.Serve. The host's client implements [Model] too, so that the
+// core does not know whether a model is in this process or another.
+package model
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lab/core/dist"
+	"lab/core/fault"
+	"lab/core/plugin/param"
+)
+
+// Declaration is everything the host knows of a backend before it opens a
+// model.
+type Declaration struct {
+	Name    string // snake_case; also the reference that opens it without a path
+	Summary string
+	Source  string
+	// Patterns are the references this backend opens besides its own name, as
+	// path.Match patterns on the lower-case base name: "*.gguf".
+	Patterns []string
+	Params   param.Specs // options of Open
+}
+
+// Validate returns a plugin error when the declaration is incomplete.
+func (d Declaration) Validate() error {
+	wrong := func(format string, args ...any) error {
+		return fault.New(fault.Plugin, "declaration", fmt.Sprintf("backend %q", d.Name), format, args...)
+	}
+	if !param.IsName(d.Name) {
+		return wrong("the name is not snake_case (a-z, 0-9, _, starting with a letter)")
+	}
+	if d.Summary == "" || d.Source == "" {
+		return wrong("it lacks a summary or a source")
+	}
+	for _, s := range d.Params {
+		if err := s.Validate(); err != nil {
+			return fault.Wrap(err, fault.Plugin, "declaration", fmt.Sprintf("backend %q", d.Name))
+		}
+	}
+	return nil
+}
+
+// Info describes an open model. It does not change while the model is open.
+type Info struct {
+	Name         string
+	Architecture string // "llama", "pcfg"
+	Description  string // what it was trained on or written for; free text
+
+	VocabSize     int   // tokens; every row of scores has this many
+	ContextLength int   // most tokens in one sequence
+	Parameters    int64 // numbers, or productions of a grammar
+	WeightBytes   int64 // as stored
+	Digest        string
+	// Deterministic promises that a row's scores are bit-identical whatever the
+	// batch, its neighbours, the chunks a prompt arrives in and the threads.
+	Deterministic bool
+	TopN          int // tokens listed per row by a backend that sees only the best; 0: all
+
+	Begin     int32   // token that starts a text, -1 if none
+	EndOfText []int32 // tokens that end a text; may be empty
+	Control   []int32 // tokens without text of their own, the ones above included
+}
+
+// Want says for which positions of an input scores are wanted.
+type Want uint8
+
+const (
+	None Want = iota // extend the sequence only
+	Last             // the last position
+	All              // every position given
+)
+
+// Rows returns how many rows of scores an input of n tokens asks for.
+func (w Want) Rows(n int) int {
+	switch w {
+	case Last:
+		return min(n, 1)
+	case All:
+		return n
+	}
+	return 0
+}
+
+// Input extends one sequence. Sequences are named by the caller; one that does
+// not exist is created when Start is 0.
+type Input struct {
+	Seq    uint64
+	Start  int     // tokens the sequence holds before this call
+	Tokens []int32 // at least one
+	Want   Want
+
+	// Scores are the caller's rows, Want.Rows(len(Tokens)) of them, dense and
+	// of VocabSize values each, in order of position. The backend fills Values;
+	// a top-N backend replaces a row by a sparse one.
+	Scores []dist.Scores
+}
+
+// Op is what an [Edit] does to a sequence.
+type Op uint8
+
+const (
+	Fork     Op = iota + 1 // To becomes a copy of the first Length tokens of Seq
+	Truncate               // Seq keeps its first Length tokens
+	Free                   // Seq is forgotten; freeing an unknown one is no error
+)
+
+// Edit changes the set of sequences without evaluating anything.
+type Edit struct {
+	Op     Op
+	Seq    uint64
+	To     uint64 // Fork: the new sequence, which must not exist
+	Length int    // Fork, Truncate
+}
+
+// Usage is what one call cost, as far as the backend can tell; the seconds are
+// the only part that is not deterministic.
+type Usage struct {
+	PrefillTokens, DecodeTokens   int64 // tokens of inputs longer than one, and of single ones
+	PrefillSeconds, DecodeSeconds float64
+	FLOPs                         int64 // 2 per multiply-add
+	BytesMoved                    int64 // weights and cache read, cache written
+	CacheBytes                    int64 // KV cache held after the call, all sequences
+}
+
+// Add returns the sum of two usages; CacheBytes is the larger of the two, a
+// level and not a flow.
+func (u Usage) Add(o Usage) Usage {
+	return Usage{
+		PrefillTokens: u.PrefillTokens + o.PrefillTokens, DecodeTokens: u.DecodeTokens + o.DecodeTokens,
+		PrefillSeconds: u.PrefillSeconds + o.PrefillSeconds, DecodeSeconds: u.DecodeSeconds + o.DecodeSeconds,
+		FLOPs: u.FLOPs + o.FLOPs, BytesMoved: u.BytesMoved + o.BytesMoved,
+		CacheBytes: max(u.CacheBytes, o.CacheBytes),
+	}
+}
+
+// Seconds returns the time of prefill and decode together.
+func (u Usage) Seconds() time.Duration {
+	return time.Duration((u.PrefillSeconds + u.DecodeSeconds) * float64(time.Second))
+}
+
+// EncodeOptions says how text becomes tokens.
+type EncodeOptions struct {
+	Begin   bool // put the begin token in front when the model's policy asks for one
+	Special bool // read control tokens written out in the text; off for user text
+}
+
+// Vocabulary turns text into tokens and back. Pieces are bytes: a character
+// may be split over several tokens. Safe for concurrent use.
+type Vocabulary interface {
+	Encode(ctx context.Context, text []byte, opt EncodeOptions) ([]int32, error)
+	// Decode returns the text of a whole sequence; control tokens add nothing.
+	Decode(ctx context.Context, tokens []int32) ([]byte, error)
+	// Pieces returns the bytes of every token, empty for control tokens. The
+	// caller must not change them.
+	Pieces(ctx context.Context) ([][]byte, error)
+}
+
+// Model is an open model. Calls for one model come one at a time.
+type Model interface {
+	Vocabulary
+	Info() Info
+	// Forward extends every input's sequence and fills its rows. Inputs name
+	// distinct sequences. When it fails, no sequence has changed.
+	Forward(ctx context.Context, batch []Input) (Usage, error)
+	// Edit applies the edits in order; when one fails, those before it stand.
+	Edit(ctx context.Context, edits []Edit) error
+	// Verify computes the digest of the weights from the bytes in use, now.
+	Verify(ctx context.Context) (string, error)
+	Close() error
+}
+
+// Backend opens models. ref is the backend's own name or what matched one of
+// its patterns: a path.
+type Backend interface {
+	Declare() Declaration
+	Open(ctx context.Context, ref string, set param.Values) (Model, error)
+}

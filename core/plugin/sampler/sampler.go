@@ -1,0 +1,159 @@
+// Package sampler is the contract of a sampling stage: what an author declares
+// and implements, and what a host may expect.
+//
+// A stage is a function of what it is given: scores, history, state and
+// uniform numbers in; scores, state and perhaps a chosen token out. It keeps
+// nothing between calls, so a crashed plugin can be restarted and a batch split
+// in any way without changing a result. An author implements [Sampler] and
+// calls plugin.Serve; [Set] runs stages in process and is what serves them.
+package sampler
+
+import (
+	"context"
+	"fmt"
+
+	"lab/core/dist"
+	"lab/core/fault"
+	"lab/core/plugin/param"
+)
+
+// Kind says what a stage does to a row. The numbers cross the plugin border.
+type Kind uint8
+
+const (
+	Reshape Kind = iota + 1 // scores to scores
+	Select                  // scores to one token; ends a chain
+)
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	switch k {
+	case Reshape:
+		return "reshape"
+	case Select:
+		return "select"
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Needs says what a stage must be given besides the scores.
+type Needs struct {
+	History    int  // newest context tokens wanted; 0 none, -1 the whole context
+	Uniforms   int  // uniform numbers wanted per row and step, at most 1024
+	TokenTexts bool // the bytes of every vocabulary entry
+	Passes     int  // further rows of scores from a second model pass
+}
+
+// Declaration is everything the host knows of a sampler. Validation, help
+// pages, completion and the script API all derive from it.
+type Declaration struct {
+	Name    string   // the standard name, snake_case
+	Aliases []string // names other systems use
+	Kind    Kind
+	Summary string // one sentence: what it does to the distribution, with ties
+	Source  string // paper, equation or project of the rule
+	Params  param.Specs
+	Needs   Needs
+}
+
+// Validate returns a plugin error when the declaration is incomplete or
+// contradicts itself.
+func (d Declaration) Validate() error {
+	wrong := func(format string, args ...any) error {
+		return fault.New(fault.Plugin, "declaration", fmt.Sprintf("sampler %q", d.Name), format, args...)
+	}
+	switch {
+	case !param.IsName(d.Name):
+		return wrong("the name is not snake_case (a-z, 0-9, _, starting with a letter)")
+	case d.Kind != Reshape && d.Kind != Select:
+		return wrong("its kind is %v, neither reshape nor select", d.Kind)
+	case d.Summary == "" || d.Source == "":
+		return wrong("it lacks a summary or a source")
+	case d.Needs.History < -1 || d.Needs.Uniforms < 0 || d.Needs.Uniforms > 1024 || d.Needs.Passes < 0 || d.Needs.Passes > 8:
+		return wrong("its needs are out of range: %+v", d.Needs)
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Params {
+		if err := s.Validate(); err != nil {
+			return fault.Wrap(err, fault.Plugin, "declaration", fmt.Sprintf("sampler %q", d.Name))
+		}
+		for _, name := range append([]string{s.Name}, s.Aliases...) {
+			if seen[name] {
+				return wrong("setting %q is declared twice", name)
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+// Row is what one stage sees of one sequence at one step. The slices belong to
+// the host and are valid during the call only.
+type Row struct {
+	// Scores is changed in place. It is checked before the call (no NaN, no
+	// +Inf, at least one finite score) and after it.
+	Scores *dist.Scores
+
+	// History is the context so far, prompt first, cut to the newest tokens
+	// that the declaration asked for. Prompt is how many of them are prompt.
+	History []int32
+	Prompt  int
+
+	Step     int       // 0 for the first generated token
+	Uniforms []float64 // as many as declared, each in [0, 1), owned by the host
+	Passes   []dist.Scores
+	Texts    func(id int32) []byte // nil unless declared
+
+	// State is what this stage returned for this sequence at the step before,
+	// empty at the first step. What the stage leaves here is handed back at the
+	// next step; at most 64 KiB.
+	State []byte
+
+	// Chosen is the token a Select stage picks; the host sets it to -1 first.
+	Chosen int32
+}
+
+// Sampler is what an author implements. Apply is called for one row at a time,
+// for different rows concurrently; it must depend on nothing but its arguments.
+// A panic in it becomes a plugin error.
+type Sampler interface {
+	Declare() Declaration
+	Apply(row *Row, set param.Values) error
+}
+
+// Stage names a sampler of a plugin with its checked settings.
+type Stage struct {
+	Sampler string
+	Values  param.Values
+}
+
+// Item is one sequence in a [Call]. Slices indexed by stage have one entry for
+// each of Call.Stages.
+type Item struct {
+	Scores   dist.Scores // in and out; may alias shared memory
+	History  []int32
+	Prompt   int
+	Step     int
+	States   [][]byte    // by stage, in and out
+	Uniforms [][]float64 // by stage, in
+	Passes   []dist.Scores
+
+	Chosen  int32         // out: -1 when no stage selected
+	Changes []dist.Change // out, by stage, when Call.Ledger is set
+	Rows    []dist.Scores // out, by stage: the row after the stage, when Call.Rows is set
+}
+
+// Call asks for consecutive stages of one plugin to be applied to a batch.
+type Call struct {
+	Stages     []Stage
+	Items      []*Item
+	Ledger     bool   // fill Item.Changes
+	Rows       bool   // fill Item.Rows
+	Vocabulary string // key of the vocabulary whose texts stages may ask for
+}
+
+// Runner applies calls: a [Set] in this process, or a plugin in another. On an
+// error the items' Scores, States and results are unspecified.
+type Runner interface {
+	Run(ctx context.Context, call *Call) error
+}
