@@ -10,6 +10,7 @@ package dist
 
 import (
 	"math"
+	"slices"
 
 	"lab/core/fault"
 )
@@ -99,37 +100,121 @@ func (s *Scores) Keep(keep func(i int) bool, ids []int32) {
 	s.IDs = out
 }
 
+// KeepBest keeps the tokens with a score above floor and, of those equal to it,
+// the first ties in ascending order of id; every other token is removed. Zeros
+// of either sign are equal. A dense row becomes sparse, with room for n ids,
+// which should be the number of survivors.
+func (s *Scores) KeepBest(floor float32, ties, n int) {
+	ids := s.IDs
+	if ids == nil {
+		ids = make([]int32, 0, n)
+	}
+	kept := 0
+	out := ids[:0]
+	for i, v := range s.Values {
+		if !(v >= floor) {
+			continue
+		}
+		if v == floor {
+			if ties == 0 {
+				continue
+			}
+			ties--
+		}
+		out = append(out, s.ID(i))
+		s.Values[kept] = v
+		kept++
+	}
+	s.Values, s.IDs = s.Values[:kept], out
+}
+
+// Index returns the place of a token in Values, or -1 when it is not listed.
+func (s *Scores) Index(token int32) int {
+	if s.IDs == nil {
+		if token < 0 || int(token) >= len(s.Values) {
+			return -1
+		}
+		return int(token)
+	}
+	if i, ok := slices.BinarySearch(s.IDs, token); ok {
+		return i
+	}
+	return -1
+}
+
+// Has reports whether a token is in the support: listed with a finite score.
+func (s *Scores) Has(token int32) bool {
+	i := s.Index(token)
+	return i >= 0 && s.Values[i] >= -math.MaxFloat32
+}
+
+// Rank returns the place of a token by descending score, from 1, ties by
+// ascending id; 0 when the token is not in the support.
+func (s *Scores) Rank(token int32) int {
+	at := s.Index(token)
+	if at < 0 || !(s.Values[at] >= -math.MaxFloat32) {
+		return 0
+	}
+	x, rank := s.Values[at], 1
+	for _, v := range s.Values[:at] {
+		if v >= x {
+			rank++
+		}
+	}
+	for _, v := range s.Values[at+1:] {
+		if v > x {
+			rank++
+		}
+	}
+	return rank
+}
+
 // Check returns a data error naming the first token whose score is NaN or +Inf,
 // and one when no token has a finite score or the row is malformed.
 func (s *Scores) Check() error {
-	bad := func(format string, args ...any) *fault.Error {
-		return fault.New(fault.Data, "scores", "", format, args...)
+	if err := s.checkShape(); err != nil {
+		return err
 	}
-	if s.IDs == nil && len(s.Values) != s.Vocab {
-		return bad("a dense row has %d scores for a vocabulary of %d", len(s.Values), s.Vocab)
-	}
-	if s.IDs != nil && len(s.IDs) != len(s.Values) {
-		return bad("a sparse row has %d scores for %d token ids", len(s.Values), len(s.IDs))
-	}
-	if !(s.Unlisted >= 0 && s.Unlisted < 1) {
-		return bad("the unlisted mass is %g, outside [0, 1)", s.Unlisted)
-	}
-	last, finite := int32(-1), false
+	// The maximum alone cannot tell a NaN; the comparison below fails for a NaN
+	// and for +Inf alike.
+	best := float32(math.Inf(-1))
 	for i, v := range s.Values {
-		id := s.ID(i)
-		if s.IDs != nil {
-			if id <= last || int(id) >= s.Vocab {
-				return bad("token id %d at position %d is out of order or outside the vocabulary of %d", id, i, s.Vocab)
-			}
-			last = id
+		if !(v <= math.MaxFloat32) {
+			return badScores("token %d has score %v", s.ID(i), v).
+				Fix("a stage or backend before this one is at fault; scores are finite, or -Inf for a removed token")
 		}
-		if v > math.MaxFloat32 || v != v {
-			return bad("token %d has score %v", id, v).Fix("a stage or backend before this one is at fault; scores are finite, or -Inf for a removed token")
+		if v > best {
+			best = v
 		}
-		finite = finite || v >= -math.MaxFloat32
 	}
-	if !finite {
-		return bad("no token is left: all %d scores are -Inf or removed", s.Vocab).Fix("loosen the stage that removed the last one")
+	if !(best >= -math.MaxFloat32) {
+		return badScores("no token is left: all %d scores are -Inf or removed", s.Vocab).
+			Fix("loosen the stage that removed the last one")
 	}
 	return nil
+}
+
+func (s *Scores) checkShape() error {
+	switch {
+	case s.IDs == nil && len(s.Values) != s.Vocab:
+		return badScores("a dense row has %d scores for a vocabulary of %d", len(s.Values), s.Vocab)
+	case s.IDs != nil && len(s.IDs) != len(s.Values):
+		return badScores("a sparse row has %d scores for %d token ids", len(s.Values), len(s.IDs))
+	case !(s.Unlisted >= 0 && s.Unlisted < 1):
+		return badScores("the unlisted mass is %g, outside [0, 1)", s.Unlisted)
+	case s.Unlisted > 0 && len(s.Values) >= s.Vocab:
+		return badScores("the unlisted mass is %g but all %d tokens are listed", s.Unlisted, s.Vocab)
+	}
+	last := int32(-1)
+	for i, id := range s.IDs {
+		if id <= last || int(id) >= s.Vocab {
+			return badScores("token id %d at position %d is out of order or outside the vocabulary of %d", id, i, s.Vocab)
+		}
+		last = id
+	}
+	return nil
+}
+
+func badScores(format string, args ...any) *fault.Error {
+	return fault.New(fault.Data, "scores", "", format, args...)
 }

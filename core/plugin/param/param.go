@@ -158,6 +158,11 @@ func (s Spec) Validate() error {
 	if !IsName(s.Name) {
 		return wrong("the name is not snake_case (a-z, 0-9, _, starting with a letter)")
 	}
+	for _, alias := range s.Aliases {
+		if !IsName(alias) {
+			return wrong("the alias %q is not snake_case (a-z, 0-9, _, starting with a letter)", alias)
+		}
+	}
 	if s.Meaning == "" {
 		return wrong("it has no meaning text")
 	}

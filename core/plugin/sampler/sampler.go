@@ -72,6 +72,11 @@ func (d Declaration) Validate() error {
 	case d.Needs.History < -1 || d.Needs.Uniforms < 0 || d.Needs.Uniforms > 1024 || d.Needs.Passes < 0 || d.Needs.Passes > 8:
 		return wrong("its needs are out of range: %+v", d.Needs)
 	}
+	for _, name := range d.Aliases {
+		if !param.IsName(name) {
+			return wrong("the alias %q is not snake_case (a-z, 0-9, _, starting with a letter)", name)
+		}
+	}
 	seen := map[string]bool{}
 	for _, s := range d.Params {
 		if err := s.Validate(); err != nil {
@@ -91,7 +96,8 @@ func (d Declaration) Validate() error {
 // the host and are valid during the call only.
 type Row struct {
 	// Scores is changed in place. It is checked before the call (no NaN, no
-	// +Inf, at least one finite score) and after it.
+	// +Inf, at least one finite score) and after it. A token that was removed
+	// stays removed.
 	Scores *dist.Scores
 
 	// History is the context so far, prompt first, cut to the newest tokens
@@ -104,8 +110,8 @@ type Row struct {
 	Passes   []dist.Scores
 	Texts    func(id int32) []byte // nil unless declared
 
-	// State is what this stage returned for this sequence at the step before,
-	// empty at the first step. What the stage leaves here is handed back at the
+	// State is a copy of what this stage returned for this sequence at the step
+	// before, empty at the first step. What the stage leaves here is handed back at the
 	// next step; at most 64 KiB.
 	State []byte
 
@@ -139,7 +145,7 @@ type Item struct {
 	Passes   []dist.Scores
 
 	Chosen  int32         // out: -1 when no stage selected
-	Changes []dist.Change // out, by stage, when Call.Ledger is set
+	Changes []dist.Change // out, by stage, when Call.Ledger is set; the chosen token when a stage selected
 	Rows    []dist.Scores // out, by stage: the row after the stage, when Call.Rows is set
 }
 

@@ -1,0 +1,210 @@
+// Package generate is the core loop: tokens, prefill once, then forward, chain,
+// select, accept, until something stops the sample.
+//
+// Many samples advance together, one forward call a step; samples of one prompt
+// share its prefill by forking. A sample's tokens depend on its model, chain,
+// prompt, seed and index only, never on its neighbours, the batch size or the
+// order of the jobs. The package does not know whether model and samplers run
+// in this process. Start with [New].
+package generate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"lab/core/chain"
+	"lab/core/dist"
+	"lab/core/fault"
+	"lab/core/plugin/model"
+	"lab/core/trace"
+)
+
+// Job is one sample to be generated.
+type Job struct {
+	Prompt    []byte
+	Chain     *chain.Chain
+	Seed      uint64   // of the run
+	Sample    uint64   // index of the sample; with Seed and Prompt it fixes every draw
+	MaxTokens int      // at least 1
+	Stop      []string // stop strings, none empty; they may span tokens
+}
+
+// Options says how jobs are run and what is recorded.
+type Options struct {
+	Batch  int  // most samples in one forward call; 0 means 32
+	Ledger bool // record both distributions and every stage at every step
+
+	// OnText is called with text as it becomes showable, in order within a job.
+	// OnStep is called after every step with the jobs finished and the tokens
+	// generated so far. Both may be nil and run on the caller's goroutine.
+	OnText func(job int, text []byte)
+	OnStep func(finished, tokens int)
+}
+
+const defaultBatch = 32
+
+// Result holds one sample per job, in the order of the jobs.
+type Result struct {
+	Samples  []trace.Sample
+	Usage    model.Usage
+	Warnings []string
+}
+
+// Engine generates from one open model. Its methods may be called from several
+// goroutines; they run one after another.
+type Engine struct {
+	mu     sync.Mutex
+	m      model.Model
+	info   model.Info
+	pieces [][]byte
+	end    map[int32]bool
+	seq    uint64 // last sequence name given out
+}
+
+// lender is a model that lends rows which reach samplers without being copied.
+type lender interface {
+	Rows(n int) []dist.Scores
+	Release(rows []dist.Scores)
+}
+
+// keyed is a model whose vocabulary samplers in other processes know by a key.
+type keyed interface{ VocabularyKey() string }
+
+// New returns an engine over m, which stays the caller's to close.
+func New(ctx context.Context, m model.Model) (*Engine, error) {
+	pieces, err := m.Pieces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{m: m, info: m.Info(), pieces: pieces, end: map[int32]bool{}}
+	if len(pieces) != e.info.VocabSize {
+		return nil, fault.New(fault.Model, "generate", fmt.Sprintf("model %q", e.info.Name),
+			"it lists %d token texts for a vocabulary of %d", len(pieces), e.info.VocabSize)
+	}
+	for _, t := range e.info.EndOfText {
+		e.end[t] = true
+	}
+	return e, nil
+}
+
+// Piece returns the bytes of a token, nil for one outside the vocabulary.
+func (e *Engine) Piece(token int32) []byte {
+	if token < 0 || int(token) >= len(e.pieces) {
+		return nil
+	}
+	return e.pieces[token]
+}
+
+// Pieces returns the bytes of every token; they must not be changed.
+func (e *Engine) Pieces() [][]byte { return e.pieces }
+
+// Info describes the model.
+func (e *Engine) Info() model.Info { return e.info }
+
+// Encode returns the tokens of a prompt, begin token included when the model's
+// policy asks for one. An empty prompt is a usage error, one longer than the
+// context a limit error with both numbers.
+func (e *Engine) Encode(ctx context.Context, prompt []byte) ([]int32, error) {
+	if len(prompt) == 0 {
+		return nil, fault.New(fault.Usage, "generate", "prompt", "it is empty").
+			Fix("give at least one character to continue")
+	}
+	tokens, err := e.m.Encode(ctx, prompt, model.EncodeOptions{Begin: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(tokens) > e.info.ContextLength {
+		return nil, fault.New(fault.Limit, "generate", "prompt", "it is %d tokens long, the context of model %q holds %d",
+			len(tokens), e.info.Name, e.info.ContextLength).Fix("shorten the prompt; nothing was cut off")
+	}
+	return tokens, nil
+}
+
+// Prediction is the model's answer to one prompt.
+type Prediction struct {
+	Tokens []int32     // of the prompt
+	Scores dist.Scores // the model's raw row for the next token
+	Usage  model.Usage
+}
+
+// Next returns the model's scores for the token after the prompt.
+func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tokens, err := e.Encode(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	e.seq++
+	defer e.free(e.seq)
+	in := model.Input{Seq: e.seq, Tokens: tokens, Want: model.Last, Scores: []dist.Scores{e.heapRow()}}
+	usage, err := e.m.Forward(ctx, []model.Input{in})
+	if err != nil {
+		return nil, err
+	}
+	return &Prediction{Tokens: tokens, Scores: in.Scores[0], Usage: usage}, nil
+}
+
+func (e *Engine) heapRow() dist.Scores { return dist.NewDense(make([]float32, e.info.VocabSize)) }
+
+// free forgets sequences even when the work was interrupted. A failure is not
+// reported: the error that led here, or the next call, says more.
+func (e *Engine) free(seqs ...uint64) {
+	if len(seqs) == 0 {
+		return
+	}
+	edits := make([]model.Edit, len(seqs))
+	for i, s := range seqs {
+		edits[i] = model.Edit{Op: model.Free, Seq: s}
+	}
+	_ = e.m.Edit(context.Background(), edits)
+}
+
+// Run generates all jobs. When ctx ends, the samples so far are returned with
+// an error of kind Interrupted; unfinished ones carry the stop reason
+// "interrupted". On any other error the finished samples are returned with it.
+func (e *Engine) Run(ctx context.Context, jobs []Job, opt Options) (*Result, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if opt.Batch == 0 {
+		opt.Batch = defaultBatch
+	}
+	if err := checkJobs(jobs, opt); err != nil {
+		return nil, err
+	}
+	b := newBatch(e, jobs, opt)
+	defer b.close()
+	err := b.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fault.New(fault.Interrupted, "generate", "", "stopped after %d tokens, %d of %d samples finished: %v",
+			b.tokens, b.finished, len(jobs), context.Cause(ctx))
+	}
+	return b.result(), err
+}
+
+func checkJobs(jobs []Job, opt Options) error {
+	if opt.Batch < 0 {
+		return fault.New(fault.Usage, "generate", "batch", "batch = %d is below 1", opt.Batch)
+	}
+	for i, j := range jobs {
+		subject := fmt.Sprintf("job %d", i)
+		switch {
+		case j.Chain == nil:
+			return fault.New(fault.Usage, "generate", subject, "it has no chain")
+		case j.MaxTokens < 1:
+			return fault.New(fault.Usage, "generate", subject, "max_tokens = %d is below 1", j.MaxTokens)
+		case j.Sample > maxSample:
+			return fault.New(fault.Usage, "generate", subject, "sample %d is above %d", j.Sample, uint64(maxSample))
+		}
+		for _, s := range j.Stop {
+			if s == "" {
+				return fault.New(fault.Usage, "generate", subject, "a stop string is empty").Fix("leave it out")
+			}
+		}
+	}
+	return nil
+}
+
+// maxSample is the largest sample index the streams of core/seed tell apart.
+const maxSample = 1<<32 - 1
