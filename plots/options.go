@@ -1,0 +1,55 @@
+package plots
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/vg"
+
+	"lab/core/fault"
+	"lab/plots/canvas"
+)
+
+// Options are the settings every figure understands. The zero value draws the
+// figure in its own size, in the light theme, with words made from the numbers.
+type Options struct {
+	Theme    Theme    // zero: Light()
+	Title    string   // "": the finding, made from the numbers
+	Subtitle string   // "": data, n and encoding, made from the numbers
+	Footer   string   // where the numbers come from: run, seed, chain, version
+	Width    float64  // inches, 3.5 to 14; 0: the figure's own. Height follows the content
+	LiveText bool     // SVG keeps text as text, with the letters used embedded
+	FontDirs []string // folders searched for faces when the built-in ones lack a character; see SystemFontDirs
+}
+
+// SystemFontDirs returns the folders in which this kind of machine keeps fonts,
+// for [Options.FontDirs]. A picture that needs them depends on the machine.
+func SystemFontDirs() []string { return canvas.SystemFontDirs() }
+
+const (
+	narrowest = 3.5
+	widest    = 14.0
+)
+
+// resolve fills in defaults and checks the options; own is the figure's width in
+// inches.
+func (o Options) resolve(figure string, own float64) (Options, error) {
+	if o.Theme == (Theme{}) {
+		o.Theme = Light()
+	}
+	if o.Width == 0 {
+		o.Width = own
+	}
+	if math.IsNaN(o.Width) || o.Width < narrowest || o.Width > widest {
+		return o, fault.New(fault.Usage, "figure "+figure, "width", "%g in is outside %g to %g", o.Width, narrowest, widest).
+			Fix("leave it out for %g in", own)
+	}
+	if err := o.Theme.Check(); err != nil {
+		return o, fault.Wrap(err, fault.Usage, "figure "+figure, "theme")
+	}
+	return o, nil
+}
+
+// page opens the page of a figure.
+func (o Options) page() (*canvas.Page, error) {
+	return canvas.NewPage(vg.Length(o.Width*72), o.Theme, o.FontDirs)
+}
