@@ -50,7 +50,7 @@ func (c *Chain) plan() {
 	for i := range c.Stages {
 		s := &c.Stages[i]
 		s.lane = seed.Draw
-		if !s.selects() {
+		if !s.Selects() {
 			s.lane = seed.Lane(s.Name, seen[s.Name])
 			seen[s.Name]++
 		}

@@ -65,13 +65,13 @@ func Build(requests []Request, catalog Catalog) (*Chain, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(c.Stages); n > 0 && c.Stages[n-1].selects() {
+		if n := len(c.Stages); n > 0 && c.Stages[n-1].Selects() {
 			return nil, fault.New(fault.Usage, opParse, fmt.Sprintf("stage %d (%s)", i+1, s.Name),
 				"it comes after %q, which already selects a token", c.Stages[n-1].Name).Fix("put the selector last")
 		}
 		c.Stages = append(c.Stages, s)
 	}
-	if n := len(c.Stages); n == 0 || !c.Stages[n-1].selects() {
+	if n := len(c.Stages); n == 0 || !c.Stages[n-1].Selects() {
 		s, err := build(Request{Name: DefaultSelector, Origin: DefaultOrigin}, len(requests), catalog)
 		if err != nil {
 			return nil, err
@@ -100,7 +100,8 @@ func build(r Request, index int, catalog Catalog) (Stage, error) {
 	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, Origin: r.Origin, runner: offer.Runner}, nil
 }
 
-func (s Stage) selects() bool { return s.Declaration.Kind == sampler.Select }
+// Selects reports whether the stage picks the token rather than reshaping.
+func (s Stage) Selects() bool { return s.Declaration.Kind == sampler.Select }
 
 // String returns the stage as Parse reads it, with the values that were given.
 // The first setting is written without its name.

@@ -7,6 +7,7 @@
 package param
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -132,11 +133,17 @@ func (s Spec) Check(v any) error {
 	return nil
 }
 
+// show returns a value for a message: text in quotes, and nothing of any length
+// that a script may have passed.
 func show(v any) string {
 	if t, ok := v.(string); ok {
 		return fault.Quote(t, 40)
 	}
-	return fmt.Sprint(v)
+	s := []rune(fmt.Sprint(v))
+	if len(s) > 40 {
+		return string(s[:39]) + "…"
+	}
+	return string(s)
 }
 
 func number(v any, t Type) (float64, bool) {
@@ -170,7 +177,11 @@ func (s Spec) Validate() error {
 		return wrong("its range %s is empty", s.Range())
 	}
 	if err := s.Check(s.Default); err != nil {
-		return fault.Wrap(err, fault.Plugin, "declaration", fmt.Sprintf("setting %q: default", s.Name))
+		var e *fault.Error
+		if errors.As(err, &e) && e.Problem != "" {
+			return wrong("its default is illegal: %s", e.Problem)
+		}
+		return wrong("its default is illegal: %v", err)
 	}
 	return nil
 }
