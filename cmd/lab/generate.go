@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"lab/core/chain"
+	"lab/core/experiment"
+	"lab/core/fault"
+	"lab/core/generate"
+	"lab/core/trace"
+	"lab/plots/canvas"
+)
+
+// generateReport is the answer of lab generate; docs/json.md describes its JSON
+// form. The JSON is complete or, after an interrupt, says so in Interrupted.
+type generateReport struct {
+	Schema      string                 `json:"schema"`
+	Model       experiment.ModelRecord `json:"model"`
+	Prompt      string                 `json:"prompt"`
+	Chain       string                 `json:"chain"`
+	Effective   []chain.EffectiveStage `json:"effective_chain"`
+	Seed        uint64                 `json:"seed"`
+	MaxTokens   int                    `json:"max_tokens"`
+	StopStrings []string               `json:"stop_strings,omitempty"`
+	Samples     []trace.Sample         `json:"samples"`
+	Usage       usageJSON              `json:"usage"`
+	Warnings    []string               `json:"warnings,omitempty"`
+	Interrupted bool                   `json:"interrupted,omitempty"`
+}
+
+type usageJSON struct {
+	PrefillTokens  int64   `json:"prefill_tokens"`
+	DecodeTokens   int64   `json:"decode_tokens"`
+	PrefillSeconds float64 `json:"prefill_seconds"`
+	DecodeSeconds  float64 `json:"decode_seconds"`
+	FLOPs          int64   `json:"flops"`
+	BytesMoved     int64   `json:"bytes_moved"`
+	CacheBytes     int64   `json:"cache_bytes"`
+}
+
+type generateFlags struct {
+	model, chain string
+	samples      int
+	first        uint64
+	seed         uint64
+	maxTokens    int
+	batch        int
+	stop         []string
+	steps        bool
+	json         *bool
+}
+
+func generateCommand(s *settings) *cobra.Command {
+	g := &generateFlags{}
+	cmd := &cobra.Command{
+		Use:   "generate PROMPT",
+		Short: "Generate samples from a prompt",
+		Long: `Generates samples that continue PROMPT. Sample i of a prompt depends on the model,
+the chain, the seed and i only: it is the same alone, among 64 and at any batch.`,
+		Example: `  lab generate "The weather today is"
+  lab generate "The weather today is" --chain greedy --max-tokens 40
+  lab generate "Anna has a" --chain "temperature:0.8 | top_p:0.95" --samples 3 --seed 7 --json`,
+		Args: exactArgs(1, "one prompt", `lab generate "The weather today is" --samples 3`),
+	}
+	f := cmd.Flags()
+	f.StringVarP(&g.model, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")
+	f.StringVarP(&g.chain, "chain", "c", "", "chain of stages, for instance \"temperature:0.8 | top_p:0.95\" (see lab help chains)")
+	f.IntVarP(&g.samples, "samples", "k", 1, "how many samples")
+	f.Uint64Var(&g.first, "first-sample", 0, "index of the first sample; sample i is the same whatever the others are")
+	f.Uint64Var(&g.seed, "seed", 0, "run seed")
+	f.IntVar(&g.maxTokens, "max-tokens", 48, "most tokens per sample")
+	f.IntVar(&g.batch, "batch", 32, "most samples in one forward call; changes the speed, never the result")
+	f.StringArrayVar(&g.stop, "stop", nil, "stop string; may be repeated and may span tokens")
+	f.BoolVar(&g.steps, "steps", false, "record every step with its ledger (always in --json)")
+	g.json = jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runGenerate(s, cmd, g, args[0]) }
+	return cmd
+}
+
+func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt string) error {
+	if g.samples < 1 {
+		return fault.New(fault.Usage, "lab generate", "", "--samples %d is below 1", g.samples)
+	}
+	if g.batch < 1 {
+		return fault.New(fault.Usage, "lab generate", "", "--batch %d is below 1", g.batch)
+	}
+	var report *generateReport
+	work := func(ctx context.Context, session *experiment.Session) error {
+		c, err := session.Chain(ctx, g.chain, "flag --chain")
+		if err != nil {
+			return err
+		}
+		if s.verbose {
+			writeEffective(cmd.ErrOrStderr(), c.Effective())
+		}
+		m, err := session.Model(ctx, g.model, nil)
+		if err != nil {
+			return err
+		}
+		jobs := make([]generate.Job, g.samples)
+		for i := range jobs {
+			jobs[i] = generate.Job{Prompt: []byte(prompt), Chain: c, Seed: g.seed, Sample: g.first + uint64(i),
+				MaxTokens: g.maxTokens, Stop: g.stop}
+		}
+		bar := newProgress(cmd.ErrOrStderr()).Start("generate", g.samples)
+		r, err := m.Run(ctx, jobs, generate.Options{Batch: g.batch, Ledger: *g.json || g.steps || s.verbose, OnStep: bar.Step})
+		bar.Done()
+		if r == nil {
+			return err
+		}
+		report = &generateReport{Schema: "lab/generate/1", Prompt: prompt, Chain: c.String(), Effective: c.Effective(),
+			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: r.Samples, Usage: usageJSON(r.Usage),
+			Warnings: r.Warnings, Interrupted: fault.KindOf(err) == fault.Interrupted && err != nil}
+		return err
+	}
+	return s.with(cmd, []string{"samplers", "models"}, work, func(record experiment.Record) error {
+		if report == nil {
+			return nil
+		}
+		report.Model = record.Models[0]
+		if *g.json {
+			return writeJSON(cmd.OutOrStdout(), report)
+		}
+		writeSamples(cmd.OutOrStdout(), report, g.steps)
+		for _, w := range report.Warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
+		}
+		return nil
+	})
+}
+
+func writeSamples(w io.Writer, r *generateReport, steps bool) {
+	for i, s := range r.Samples {
+		if len(r.Samples) > 1 {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "── sample %d: %d tokens, %s\n", s.Sample, len(s.Tokens), stopText(s.Stop))
+		}
+		fmt.Fprintf(w, "%s%s\n", r.Prompt, s.Text)
+		if steps {
+			writeSteps(w, s.Steps)
+		}
+	}
+}
+
+func stopText(s trace.Stop) string {
+	switch s.Reason {
+	case trace.StopString:
+		return fmt.Sprintf("stopped at %s", fault.Quote(s.String, 30))
+	case trace.EndOfText:
+		return "end of text"
+	case trace.MaxTokens:
+		return "max tokens reached"
+	case trace.ContextFull:
+		return "context full"
+	}
+	return "interrupted"
+}
+
+func writeSteps(w io.Writer, steps []trace.Step) {
+	table(w, "step | token | model: p | rank | entropy bits | sampling: p | rank | tokens left", func(line func(...any)) {
+		for _, s := range steps {
+			line(s.Step, canvas.Visible(string(s.Piece)), fmt.Sprintf("%.4f", s.Model.Prob), s.Model.Rank,
+				fmt.Sprintf("%.3f", s.Model.EntropyBits), fmt.Sprintf("%.4f", s.Sampling.Prob), s.Sampling.Rank, s.Sampling.Support)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary the command itself, and a plugin of itself
+// when the host starts it as one.
+func TestMain(m *testing.M) {
+	serveBuiltin(os.Args)
+	testscript.Main(m, map[string]func(){
+		"lab": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			defer stop()
+			os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// TestCommands runs the command as a user does, one scenario per file. The
+// repository's scripts folder is at $SCRIPTS.
+func TestCommands(t *testing.T) {
+	scripts, err := filepath.Abs("../../scripts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SCRIPTS", scripts)
+			return nil
+		},
+	})
+}
+
+// Every field of every JSON object that the command prints is in docs/json.md.
+func TestEveryJSONFieldIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	for _, v := range []any{nextReport{}, generateReport{}, runRecord{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}} {
+		jsonFields(reflect.TypeOf(v), fields, map[reflect.Type]bool{})
+	}
+	if len(fields) < 60 {
+		t.Fatalf("only %d fields were found; is the walk broken?", len(fields))
+	}
+	for name := range fields {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/json.md does not mention `%s`", name)
+		}
+	}
+}
+
+func jsonFields(t reflect.Type, out map[string]bool, seen map[reflect.Type]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		jsonFields(t.Elem(), out, seen)
+	case reflect.Struct:
+		if seen[t] || t.PkgPath() == "time" {
+			return
+		}
+		seen[t] = true
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name != "" {
+				out[name] = true
+			}
+			jsonFields(f.Type, out, seen)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lab/core/plugin/param"
+	"lab/core/plugin/sampler"
+	"lab/core/script"
+	"lab/core/script/std"
+	"lab/plots/plotmod"
+)
+
+// modulesTopic prints what scripts find: the same text as docs/scripting.md.
+func modulesTopic() *cobra.Command {
+	return &cobra.Command{Use: "scripting", Short: "What scripts can call: the modules lab and plot, and what needs no import",
+		Long: strings.TrimSpace(scriptReference())}
+}
+
+// scriptReference renders the declarations of everything a script can call as
+// Markdown. The declarations are also what checks the calls, so the page
+// cannot differ from the behaviour.
+func scriptReference() string {
+	var b strings.Builder
+	b.WriteString(`# What scripts can call
+
+Scripts are written in Tengo (github.com/d5/tengo, version 2). The last argument of many functions is a map of options; an
+unknown key, a value of the wrong type or out of range is an error with the script's position. Real quantities are floats,
+counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab and plot are immutable, and a
+member they do not have is an error. 1/4 of two ints is 0: write 1.0/4.
+
+Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are confined to the script's folder.
+
+`)
+	b.WriteString("## Without import\n\n")
+	writeMembers(&b, script.Globals())
+	for _, m := range []script.Module{std.Module(&std.Env{}), plotmod.Module(&plotmod.Env{})} {
+		fmt.Fprintf(&b, "## Module %s\n\n%s\n\n", m.Name, m.Doc)
+		writeMembers(&b, m.Members)
+		for _, c := range m.Classes {
+			fmt.Fprintf(&b, "### %s\n\n%s\n\n", c.Name, c.Doc)
+			writeMembers(&b, c.Members)
+		}
+	}
+	return b.String()
+}
+
+func writeMembers(b *strings.Builder, members []script.Member) {
+	for _, m := range members {
+		fmt.Fprintf(b, "- `%s`", m.Signature())
+		if m.Returns != "" {
+			fmt.Fprintf(b, " → %s", m.Returns)
+		}
+		fmt.Fprintf(b, ". %s\n", m.Doc)
+		for _, p := range m.Params {
+			writeParam(b, p)
+		}
+		for _, p := range m.Options {
+			writeParam(b, p)
+		}
+	}
+	b.WriteString("\n")
+}
+
+func writeParam(b *strings.Builder, p script.Param) {
+	fmt.Fprintf(b, "  - `%s`: %s", p.Name, p.Type)
+	if r := p.Range.String(); r != "" {
+		b.WriteString(" in " + r)
+	}
+	if len(p.Choices) > 0 {
+		b.WriteString(", one of " + strings.Join(p.Choices, ", "))
+	}
+	if p.Unit != "" {
+		b.WriteString(", " + p.Unit)
+	}
+	if p.Default != nil {
+		fmt.Fprintf(b, ", default %s", defaultText(p.Default))
+	}
+	if p.Required {
+		b.WriteString(", required")
+	}
+	if p.Meaning != "" {
+		b.WriteString(": " + p.Meaning)
+	}
+	b.WriteString("\n")
+}
+
+func defaultText(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return param.Format(v)
+}
+
+// samplerReference renders the declarations of samplers as Markdown.
+func samplerReference(list []sampler.Sampler) string {
+	var b strings.Builder
+	b.WriteString("# Samplers\n\nEvery built-in stage, from its own declaration. A chain is written as `lab help chains` says; the first setting\nneeds no name. Logarithms of ledgers are base 2.\n")
+	for _, s := range list {
+		d := s.Declare()
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n- kind: %s\n- needs: %s\n- source: %s\n", d.Name, d.Summary, d.Kind, needs(d.Needs), d.Source)
+		if len(d.Aliases) > 0 {
+			fmt.Fprintf(&b, "- also called: %s\n", strings.Join(d.Aliases, ", "))
+		}
+		for _, p := range d.Params {
+			fmt.Fprintf(&b, "- setting `%s`: %s, %s, default %s", p.Name, p.Type, p.Range(), param.Format(p.Default))
+			if p.Unit != "" {
+				fmt.Fprintf(&b, ", %s", p.Unit)
+			}
+			if len(p.Aliases) > 0 {
+				fmt.Fprintf(&b, "; also called %s", strings.Join(p.Aliases, ", "))
+			}
+			fmt.Fprintf(&b, ". %s\n", p.Meaning)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lab/core/experiment"
+	"lab/core/fault"
+	"lab/core/script"
+	"lab/core/script/std"
+	"lab/plots/canvas"
+	"lab/plots/plotmod"
+)
+
+// runRecord is run.json; docs/json.md describes it.
+type runRecord struct {
+	Schema   string         `json:"schema"`
+	Script   string         `json:"script"`
+	Sources  []sourceRecord `json:"sources"`
+	Settings map[string]any `json:"settings"`
+	Seed     uint64         `json:"seed"`
+	Started  time.Time      `json:"started"`
+	Seconds  float64        `json:"seconds"`
+	Outcome  string         `json:"outcome"`
+	Error    string         `json:"error,omitempty"`
+	Lab      string         `json:"lab"`
+	Machine  machineRecord  `json:"machine"`
+	experiment.Record
+	Figures []string `json:"figures"`
+}
+
+type sourceRecord struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+type machineRecord struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+	Go   string `json:"go"`
+}
+
+type runFlags struct {
+	set  []string
+	seed uint64
+	out  string
+}
+
+func runCommand(s *settings) *cobra.Command {
+	r := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run SCRIPT",
+		Short: "Run an experiment script",
+		Long: `Runs a Tengo script with the modules lab and plot. What the script prints goes to
+standard output, progress to standard error, figures and run.json (what was run:
+sources, settings, seed, chains, model and plugin digests) into a new folder
+under runs/, or into --out.`,
+		Example: `  lab run scripts/weather.tengo
+  lab run scripts/weather.tengo --set model=grammar --seed 3 --out /tmp/weather`,
+		Args: exactArgs(1, "one script", "lab run scripts/weather.tengo"),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&r.set, "set", nil, "key=value for the script's lab.arg(\"key\", default); may be repeated")
+	f.Uint64Var(&r.seed, "seed", 0, "run seed, lab.seed in the script")
+	f.StringVarP(&r.out, "out", "o", "", "folder for figures and run.json (default runs/SCRIPT-TIME)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runScript(s, cmd, r, args[0]) }
+	return cmd
+}
+
+func runScript(s *settings, cmd *cobra.Command, r *runFlags, path string) error {
+	args, err := setValues(r.set)
+	if err != nil {
+		return err
+	}
+	if r.seed > math.MaxInt64 {
+		return fault.New(fault.Usage, "lab run", "", "--seed %d is above %d, the largest int of a script", r.seed, int64(math.MaxInt64))
+	}
+	if err := readable(path); err != nil {
+		return err
+	}
+	folder, created, err := outputFolder(r.out, path)
+	if err != nil {
+		return err
+	}
+	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
+		Figures: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
+	var runErr error
+	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
+		runErr = execScript(ctx, cmd, session, r, args, path, folder, record)
+		return nil
+	}, func(used experiment.Record) error {
+		record.Record = used
+		return nil
+	})
+	if runErr != nil {
+		err = runErr
+	}
+	if len(record.Sources) == 0 && created { // it never started: leave nothing behind
+		os.RemoveAll(folder)
+		return err
+	}
+	record.Seconds = time.Since(record.Started).Seconds()
+	record.Outcome = "ok"
+	if err != nil {
+		record.Outcome, record.Error = fault.KindOf(err).String(), err.Error()
+	}
+	writeErr := canvas.WriteFile(filepath.Join(folder, "run.json"), func(w io.Writer) error { return writeJSON(w, record) })
+	if err == nil {
+		err = writeErr
+	}
+	for _, warning := range record.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+	}
+	if writeErr == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: run.json", folder)
+		if n := len(record.Figures); n > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), " and %s", strings.Join(record.Figures, ", "))
+		}
+		fmt.Fprintln(cmd.ErrOrStderr())
+	}
+	return err
+}
+
+// execScript runs the script in an open session and notes what it used.
+func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Session, r *runFlags, args map[string]string,
+	path, folder string, record *runRecord) error {
+	shown := newProgress(cmd.ErrOrStderr())
+	env := &std.Env{Session: session, Seed: r.seed, Args: args,
+		Track: func(label string, total int) (func(finished, tokens int), func()) {
+			t := shown.Start(label, total)
+			return t.Step, t.Done
+		}}
+	figures := &plotmod.Env{Folder: folder, Version: version,
+		Saved: func(name string) { record.Figures = append(record.Figures, name) }}
+	runner, err := script.New(script.Config{
+		Modules: []script.Module{std.Module(env), plotmod.Module(figures)},
+		Out:     cmd.OutOrStdout(),
+		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
+	})
+	if err != nil {
+		return err
+	}
+	_, err = runner.RunFile(ctx, path)
+	for _, f := range runner.Sources() {
+		record.Sources = append(record.Sources, sourceRecord{f.Path, f.SHA256})
+	}
+	record.Settings = env.Settings()
+	if err == nil {
+		err = env.Unused()
+	}
+	return err
+}
+
+// setValues reads the key=value pairs of --set.
+func setValues(pairs []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, p := range pairs {
+		key, value, ok := strings.Cut(p, "=")
+		if !ok || key == "" {
+			return nil, fault.New(fault.Usage, "lab run", "", "--set %s is not key=value", fault.Quote(p, 40)).
+				Fix("for example: --set model=grammar")
+		}
+		if _, twice := out[key]; twice {
+			return nil, fault.New(fault.Usage, "lab run", "", "--set %s is given twice", key)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// readable refuses a script that is not there before anything is created.
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		e := fault.Wrap(err, fault.Usage, "lab run", "script")
+		if os.IsNotExist(err) {
+			e = fault.New(fault.Usage, "lab run", "script", "%s is not there", fault.Quote(path, 80)).
+				Fix("give the path of a .tengo file, for instance scripts/weather.tengo")
+		}
+		return e
+	}
+	return f.Close()
+}
+
+// outputFolder makes the folder of the run, and reports whether it is new. The
+// default is runs/SCRIPT-TIME with a number behind it when that exists.
+func outputFolder(out, scriptPath string) (folder string, created bool, err error) {
+	unwritable := func(err error) error {
+		return fault.Wrap(err, fault.Usage, "lab run", "output folder").Fix("choose another with --out")
+	}
+	if out != "" {
+		_, statErr := os.Stat(out)
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return "", false, unwritable(err)
+		}
+		probe, err := os.CreateTemp(out, ".lab-*")
+		if err != nil {
+			return "", false, unwritable(err)
+		}
+		probe.Close()
+		os.Remove(probe.Name())
+		return out, os.IsNotExist(statErr), nil
+	}
+	name := strings.TrimSuffix(filepath.Base(scriptPath), ".tengo") + "-" + time.Now().Format("20060102-150405")
+	if err := os.MkdirAll("runs", 0o755); err != nil {
+		return "", false, unwritable(err)
+	}
+	for n := 1; n < 1000; n++ {
+		folder = filepath.Join("runs", name)
+		if n > 1 {
+			folder = fmt.Sprintf("%s-%d", folder, n)
+		}
+		err = os.Mkdir(folder, 0o755)
+		if !os.IsExist(err) {
+			break
+		}
+	}
+	if err != nil {
+		return "", false, unwritable(err)
+	}
+	return folder, true, nil
+}

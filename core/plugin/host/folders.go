@@ -1,0 +1,167 @@
+package host
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"lab/core/fault"
+)
+
+// A private folder is named so that folders of dead hosts can be told from
+// anybody else's.
+const folderPrefix = "lab-plug-"
+
+var (
+	folderName = regexp.MustCompile(`^lab-plug-[0-9]+$`)
+	socketDirs = regexp.MustCompile(`^plugin-dir[0-9]+$`)
+	socketName = regexp.MustCompile(`^plugin[0-9]+$`)
+	planeName  = regexp.MustCompile(`^plane-[0-9]+$`)
+)
+
+// longestFolder is how long the path of a private folder may be. Inside it come
+// the folder and the socket of each plugin, "/plugin-dir" and "/plugin" with up
+// to ten digits each; the address of a unix socket holds 103 bytes on the
+// tightest system (104 with its end).
+const longestFolder = 103 - len("/plugin-dir") - len("/plugin") - 2*10
+
+// youngest is the age below which a folder is not taken for a dead host's: it
+// may not be locked yet.
+const youngest = time.Minute
+
+// folders makes the one private folder for sockets when it is first needed.
+type folders struct {
+	parent string // of the folder; empty: chosen
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	path string
+	lock *os.File
+}
+
+// get returns the private folder, with mode 0700.
+func (f *folders) get() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.path != "" {
+		return f.path, nil
+	}
+	parent, err := socketParent(f.parent)
+	if err != nil {
+		return "", err
+	}
+	path, lock, err := privateFolder(parent)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Plugin, "socket folder", "").
+			Fix("set TMPDIR to a folder that can be written to")
+	}
+	sweep(parent, f.log)
+	f.path, f.lock = path, lock
+	return path, nil
+}
+
+// socketParent returns a folder whose path is short enough for sockets.
+func socketParent(given string) (string, error) {
+	longest := longestFolder - len("/"+folderPrefix) - 10
+	if given != "" {
+		abs, err := filepath.Abs(given)
+		if err != nil {
+			return "", fault.Wrap(err, fault.Plugin, "socket folder", fault.Quote(given, 120))
+		}
+		if len(abs) > longest {
+			return "", fault.New(fault.Plugin, "socket folder", fault.Quote(abs, 120),
+				"its path of %d bytes is too long for the address of a socket", len(abs)).Fix("choose a folder with at most %d bytes", longest)
+		}
+		return abs, nil
+	}
+	temp := os.TempDir()
+	if len(temp) <= longest {
+		return temp, nil
+	}
+	const short = "/tmp"
+	if info, err := os.Stat(short); err != nil || !info.IsDir() {
+		return "", fault.New(fault.Plugin, "socket folder", fault.Quote(temp, 120),
+			"its path of %d bytes is too long for the address of a socket, and there is no %s", len(temp), short).
+			Fix("set TMPDIR to a folder with at most %d bytes", longest)
+	}
+	return short, nil
+}
+
+// privateFolder makes a folder and locks it, which tells other hosts that its
+// owner lives.
+func privateFolder(parent string) (string, *os.File, error) {
+	path, err := os.MkdirTemp(parent, folderPrefix)
+	if err != nil {
+		return "", nil, err
+	}
+	lock, err := lockFolder(path)
+	if err != nil {
+		_ = os.Remove(path)
+		return "", nil, err
+	}
+	return path, lock, nil
+}
+
+// remove deletes the folder with all that killed plugins left in it.
+func (f *folders) remove() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.path == "" {
+		return
+	}
+	if err := os.RemoveAll(f.path); err != nil {
+		f.log.Warn("the socket folder was not removed", "error", err)
+	}
+	_ = f.lock.Close()
+	f.path, f.lock = "", nil
+}
+
+// sweep removes the folders of hosts that were killed: private ones of this
+// user that nobody has locked. Only what a host makes is removed from them, so
+// that a folder of another origin survives even under such a name.
+func sweep(parent string, log *slog.Logger) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !folderName.MatchString(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || info.Mode().Perm() != 0o700 || !ownedByUs(info) || time.Since(info.ModTime()) < youngest {
+			continue
+		}
+		path := filepath.Join(parent, e.Name())
+		lock, err := lockFolder(path)
+		if err != nil {
+			continue // its owner lives
+		}
+		removeRemains(path)
+		_ = lock.Close()
+		log.Debug("removed the folder of a host that was killed", "folder", path)
+	}
+}
+
+func removeRemains(path string) {
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		inner := filepath.Join(path, e.Name())
+		switch {
+		case e.Type().IsRegular() && planeName.MatchString(e.Name()):
+			_ = os.Remove(inner)
+		case e.IsDir() && socketDirs.MatchString(e.Name()):
+			sockets, _ := os.ReadDir(inner)
+			for _, s := range sockets {
+				if s.Type()&os.ModeSocket != 0 && socketName.MatchString(s.Name()) {
+					_ = os.Remove(filepath.Join(inner, s.Name()))
+				}
+			}
+			_ = os.Remove(inner)
+		}
+	}
+	_ = os.Remove(path)
+}

@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+)
+
+// Child is a running plugin process.
+type Child interface {
+	PID() int
+	Path() string
+	Stdout() io.ReadCloser // its first line, then nothing until it ends
+	Done() <-chan struct{}
+	Ending() string
+	Kill()
+}
+
+// DialOptions say how to start a plugin and reach it.
+type DialOptions struct {
+	// Start starts the process with the given environment in addition to its own.
+	Start     func(env []string) (Child, error)
+	SocketDir string // existing, private; the socket is made in a folder inside it
+	Timeout   time.Duration
+	TLS       bool
+	Log       *slog.Logger
+}
+
+// Conn is the connection to a plugin process.
+type Conn struct {
+	Plugin  PluginClient
+	Sampler SamplerClient
+	Model   ModelClient
+
+	client *goplugin.Client
+	child  Child
+}
+
+// Dial starts a plugin, reads its handshake and connects to it. When it fails,
+// or ctx ends first, the process has been killed; what its first line and its
+// ending were is for the caller to ask the process.
+func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
+	link := &link{start: opt.Start}
+	client := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  handshake(),
+		VersionedPlugins: map[int]goplugin.PluginSet{Protocol: {setName: &registration{}}},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+			link.env = cmd.Env
+			return link, nil
+		},
+		SkipHostEnv:      true,
+		StartTimeout:     opt.Timeout,
+		AutoMTLS:         opt.TLS,
+		Logger:           quietLogger(opt.Log),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: opt.SocketDir},
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+			grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
+			grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
+		},
+	})
+	type result struct {
+		conn *grpc.ClientConn
+		err  error
+	}
+	ready := make(chan result, 1)
+	go func() {
+		conn, err := connect(client)
+		ready <- result{conn, err}
+	}()
+	var r result
+	select {
+	case r = <-ready:
+	case <-ctx.Done():
+		link.abandon()
+		r = result{err: ctx.Err()}
+	}
+	if r.err != nil {
+		link.abandon()
+		go client.Kill() // returns once the process is gone; removes the socket's folder
+		return nil, r.err
+	}
+	return &Conn{
+		Plugin: NewPluginClient(r.conn), Sampler: NewSamplerClient(r.conn), Model: NewModelClient(r.conn),
+		client: client, child: link.child(),
+	}, nil
+}
+
+func connect(client *goplugin.Client) (*grpc.ClientConn, error) {
+	protocol, err := client.Client()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := protocol.Dispense(setName)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := raw.(*grpc.ClientConn)
+	if !ok {
+		return nil, fmt.Errorf("the connection is a %T", raw)
+	}
+	return conn, nil
+}
+
+// Close asks the plugin to end and kills it when it has not done so within
+// grace. It returns when the process is gone, at most a second later than that.
+func (c *Conn) Close(grace time.Duration) error {
+	// go-plugin waits without a limit for the answer to its request, and then two
+	// seconds for the end; the process decides when this goroutine is over.
+	go c.client.Kill()
+	if ended(c.child, grace) {
+		return nil
+	}
+	c.child.Kill()
+	if ended(c.child, time.Second) {
+		return nil
+	}
+	return fmt.Errorf("process %d did not end within a second of SIGKILL", c.child.PID())
+}
+
+func ended(c Child, within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-c.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// quietLogger passes go-plugin's own messages on at debug level: what matters
+// of them the host says itself, with the plugin's name.
+func quietLogger(log *slog.Logger) hclog.Logger {
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "go-plugin", Level: hclog.Debug, Output: io.Discard})
+	l.RegisterSink(sink{log})
+	return l
+}
+
+type sink struct{ log *slog.Logger }
+
+// Accept implements hclog.SinkAdapter.
+func (s sink) Accept(name string, level hclog.Level, msg string, args ...any) {
+	if level < hclog.Debug {
+		return
+	}
+	s.log.Debug(msg, append([]any{"from", name}, args...)...)
+}
+
+var errNotUnix = errors.New("it listens elsewhere than on a unix socket")
+
+// PluginToHost lets nothing but unix sockets pass: a handshake line must not
+// make the host connect to another machine.
+func (l *link) PluginToHost(network, address string) (string, string, error) {
+	if network != "unix" {
+		return "", "", fmt.Errorf("%w: %q", errNotUnix, network)
+	}
+	return network, address, nil
+}
+
+// HostToPlugin implements runner.AddrTranslator.
+func (l *link) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// Name implements runner.Runner.
+func (l *link) Name() string {
+	if c := l.child(); c != nil {
+		return c.Path()
+	}
+	return ""
+}
+
+// ID implements runner.AttachedRunner.
+func (l *link) ID() string {
+	if c := l.child(); c != nil {
+		return strconv.Itoa(c.PID())
+	}
+	return ""
+}
+
+// Diagnose implements runner.Runner: the host explains failures itself.
+func (l *link) Diagnose(context.Context) string { return "" }

@@ -1,0 +1,23 @@
+package plane
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// allocate reserves every page of the file: a sparse file would let a later
+// write end the process with SIGBUS when the space runs out.
+func allocate(f *os.File, size int64) error {
+	for {
+		err := unix.Fallocate(int(f.Fd()), 0, 0, size)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS):
+			return writeZeros(f, size)
+		}
+		return err
+	}
+}

@@ -1,0 +1,211 @@
+package grammar
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"lab/core/fault"
+	"lab/core/plugin/model"
+	"lab/core/plugin/param"
+	"lab/plugins/models/internal/spm"
+)
+
+// contextLength is the most tokens in one sequence. The grammar itself has no
+// limit; a stated one keeps what a sequence holds small, and 4,096 tokens are
+// longer than any document it is likely to write.
+const contextLength = 4096
+
+const backendName = "grammar"
+
+// Backend opens the English grammar under its own name, and other grammars by
+// path.
+type Backend struct{}
+
+// New returns the backend "grammar".
+func New() *Backend { return &Backend{} }
+
+// Declare returns what the host may know before a model is open.
+func (*Backend) Declare() model.Declaration {
+	return model.Declaration{
+		Name:     backendName,
+		Summary:  "a probabilistic grammar of everyday English whose exact next-token distribution is computed",
+		Source:   "Stolcke 1995, \"An efficient probabilistic context-free parsing algorithm that computes prefix probabilities\"; Booth and Thompson 1973",
+		Patterns: []string{"*.pcfg"},
+		Params:   param.Specs{},
+	}
+}
+
+// Open opens the embedded grammar, for ref "grammar", or the grammar file at
+// ref, which shares the embedded vocabulary. Errors: model for a file that
+// cannot be read, data for one that is no grammar of this backend's kind.
+func (*Backend) Open(ctx context.Context, ref string, _ param.Values) (model.Model, error) {
+	name, text := englishName, englishText
+	if ref != backendName {
+		var err error
+		if name, text, err = readGrammar(ref); err != nil {
+			return nil, err
+		}
+	}
+	tok, err := englishTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	lang, err := Parse(name, text, tok)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(err, fault.Interrupted, "open model", name)
+	}
+	return newEngine(lang, ref, text)
+}
+
+// readGrammar reads a file of bounded size.
+func readGrammar(path string) (name string, text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", nil, fault.Wrap(err, fault.Model, "open model", fmt.Sprintf("%q", path))
+	}
+	defer f.Close()
+	text, err = io.ReadAll(io.LimitReader(f, maxSource+1)) // Parse refuses what is longer
+	if err != nil {
+		return "", nil, fault.Wrap(err, fault.Model, "open model", fmt.Sprintf("%q", path))
+	}
+	return filepath.Base(path), text, nil
+}
+
+// engine is an open grammar.
+type engine struct {
+	lang    *Language
+	text    []byte // the grammar as read
+	info    model.Info
+	pieces  [][]byte
+	written []writtenToken
+
+	mu   sync.Mutex // Forward, Edit and Close exclude one another
+	seqs map[uint64]*sequence
+	row  []float64
+	shut bool
+}
+
+// writtenToken is a control token as it may be written out in a text.
+type writtenToken struct {
+	text string
+	id   int32
+}
+
+func newEngine(lang *Language, ref string, text []byte) (*engine, error) {
+	tok := lang.Tokenizer()
+	v := tok.Vocab()
+	e := &engine{lang: lang, text: text, seqs: map[uint64]*sequence{}, row: make([]float64, tok.Size())}
+	name := backendName
+	if ref != backendName {
+		name = lang.name
+	}
+	e.info = model.Info{
+		Name: name, Architecture: "pcfg",
+		Description: "probabilistic context-free grammar; its next-token distribution is exact",
+		VocabSize:   tok.Size(), ContextLength: contextLength,
+		Parameters: int64(lang.Productions()), WeightBytes: int64(len(text) + len(englishVocab)),
+		Digest: digest(text), Deterministic: true,
+		Begin: v.BOS, EndOfText: []int32{v.EOS},
+	}
+	if ref == backendName {
+		e.info.Description = "everyday English: weather, food, journeys, work, animals, feelings, dialogues and short stories; " + e.info.Description
+	}
+	for id := range int32(tok.Size()) {
+		p, err := tok.Piece(id)
+		if err != nil {
+			return nil, err
+		}
+		e.pieces = append(e.pieces, p)
+		if t := v.Types[id]; t == spm.Control || t == spm.Unknown {
+			e.info.Control = append(e.info.Control, id)
+			if t == spm.Control {
+				e.written = append(e.written, writtenToken{v.Pieces[id], id})
+			}
+		}
+	}
+	slices.SortStableFunc(e.written, func(a, b writtenToken) int { return len(b.text) - len(a.text) })
+	return e, nil
+}
+
+// Info returns what is known of the grammar; it does not change.
+func (e *engine) Info() model.Info { return e.info }
+
+// Encode returns the tokens of a text. Control tokens written out in it stay
+// text unless opt.Special asks to read them; opt.Begin puts BOS in front, and a
+// text that then starts with a written one is a usage error.
+func (e *engine) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
+	v := e.lang.tok.Vocab()
+	out := []int32{}
+	add := opt.Begin && v.AddBOS
+	if add {
+		out = append(out, v.BOS)
+	}
+	rest := string(text)
+	for opt.Special {
+		at, token := e.findWritten(rest)
+		if token.text == "" {
+			break
+		}
+		if add && len(out) == 1 && at == 0 && token.id == v.BOS {
+			return nil, fault.New(fault.Usage, "encode", fault.Quote(string(text), 40),
+				"the text starts with %q, and one is put in front already", token.text).Fix("leave it out of the text")
+		}
+		out = append(out, e.lang.tok.Encode([]byte(rest[:at]))...)
+		out = append(out, token.id)
+		rest = rest[at+len(token.text):]
+	}
+	return append(out, e.lang.tok.Encode([]byte(rest))...), nil
+}
+
+// findWritten returns the first control token written out in a text and where
+// it starts, the longest of those that start there.
+func (e *engine) findWritten(text string) (int, writtenToken) {
+	best, found := len(text), writtenToken{}
+	for _, w := range e.written {
+		if at := strings.Index(text, w.text); at >= 0 && at < best {
+			best, found = at, w
+		}
+	}
+	return best, found
+}
+
+// Decode returns the text of a whole sequence; control tokens add nothing. An
+// id outside the vocabulary is a usage error.
+func (e *engine) Decode(_ context.Context, tokens []int32) ([]byte, error) {
+	return e.lang.tok.Decode(tokens)
+}
+
+// Pieces returns the bytes of every token, which the caller must not change.
+func (e *engine) Pieces(context.Context) ([][]byte, error) { return e.pieces, nil }
+
+// Verify returns the SHA-256 of the grammar's text and the vocabulary, computed
+// from the bytes now. The rules in use were compiled from these bytes at open.
+func (e *engine) Verify(context.Context) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shut {
+		return "", e.closed("verify")
+	}
+	return digest(e.text), nil
+}
+
+// Close forgets all sequences. Closing twice is no error.
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shut, e.seqs = true, nil
+	return nil
+}
+
+func (e *engine) closed(op string) error {
+	return fault.New(fault.Usage, op, fmt.Sprintf("model %q", e.info.Name), "it is closed")
+}

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// addWeighted sums weighted rows into out, one row after the other, with 32, 8
+// or fewer columns of out in registers.
+func addWeighted(t *tables) {
+	function("addWeightedAVX2", "func(out *float32, e int, v *float32, vs int, a *float32, n int)",
+		"addWeightedAVX2 adds a[p]*v[p*vs:][:e] to out[:e] for p = 0 to n-1 in this order.")
+	out, e, v, vs, a, n := gp("out"), gp("e"), gp("v"), gp("vs"), gp("a"), gp("n")
+	build.SHLQ(operand.U8(2), vs)
+	row, weight, left, mask := build.GP64(), build.GP64(), build.GP64(), build.GP64()
+	columns := func(label string, vectors int, load, store func(m operand.Mem, v reg.VecPhysical)) {
+		for i := range vectors {
+			load(at(out, nil, 0, 32*i), ymm(i))
+		}
+		build.MOVQ(v, row)
+		build.MOVQ(a, weight)
+		build.MOVQ(n, left)
+		build.Label(label + "_row")
+		build.VBROADCASTSS(at(weight, nil, 0, 0), ymm(8))
+		for i := range vectors {
+			load(at(row, nil, 0, 32*i), ymm(9+i))
+			build.VFMADD231PS(ymm(9+i), ymm(8), ymm(i))
+		}
+		build.ADDQ(operand.U8(4), weight)
+		build.ADDQ(vs, row)
+		build.DECQ(left)
+		build.JNZ(operand.LabelRef(label + "_row"))
+		for i := range vectors {
+			store(at(out, nil, 0, 32*i), ymm(i))
+		}
+		build.ADDQ(operand.U32(32*vectors), out)
+		build.ADDQ(operand.U32(32*vectors), v)
+	}
+	whole := func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(m, v) }
+	back := func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(v, m) }
+	build.TESTQ(n, n)
+	build.JZ(operand.LabelRef("done"))
+	for _, s := range []struct {
+		label   string
+		vectors int
+	}{{"four", 4}, {"one", 1}} {
+		build.Label(s.label)
+		build.CMPQ(e, operand.U8(8*s.vectors))
+		build.JL(operand.LabelRef(s.label + "_end"))
+		columns(s.label, s.vectors, whole, back)
+		build.SUBQ(operand.U8(8*s.vectors), e)
+		build.JMP(operand.LabelRef(s.label))
+		build.Label(s.label + "_end")
+	}
+	build.TESTQ(e, e)
+	build.JZ(operand.LabelRef("done"))
+	build.MOVQ(t.maskPointer(e), mask)
+	build.VMOVUPS(at(mask, nil, 0, 0), ymm(15))
+	columns("few", 1,
+		func(m operand.Mem, v reg.VecPhysical) { build.VMASKMOVPS(m, ymm(15), v) },
+		func(m operand.Mem, v reg.VecPhysical) { build.VMASKMOVPS(v, ymm(15), m) })
+	build.Label("done")
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// elements opens a loop over s, 16 at a time and then the masked rest; body
+// gets the half (0 or 1) and whether the masks in registers 14 and 15 apply.
+func elements(t *tables, s, n reg.GPVirtual, body func(half int, masked bool), advance func()) {
+	rest := build.GP64()
+	build.MOVQ(n, rest)
+	build.SHRQ(operand.U8(4), n)
+	build.ANDQ(operand.U8(15), rest)
+	build.TESTQ(n, n)
+	build.JZ(operand.LabelRef("rest"))
+	build.Label("block")
+	body(0, false)
+	body(1, false)
+	advance()
+	build.DECQ(n)
+	build.JNZ(operand.LabelRef("block"))
+	build.Label("rest")
+	build.TESTQ(rest, rest)
+	build.JZ(operand.LabelRef("end"))
+	mask := t.maskPointer(rest)
+	build.VMOVUPS(at(mask, nil, 0, 0), ymm(14))
+	build.VMOVUPS(at(mask, nil, 0, 32), ymm(15))
+	body(0, true)
+	body(1, true)
+	build.Label("end")
+}
+
+// scaleMax multiplies in place and returns the largest product.
+func scaleMax(t *tables) {
+	function("scaleMaxAVX2", "func(s *float32, n int, factor float32) float32",
+		"scaleMaxAVX2 multiplies s[:n] by factor and returns the largest result, -Inf when n is 0.")
+	s, n := gp("s"), gp("n")
+	factor := build.Load(build.Param("factor"), build.XMM()).(reg.VecVirtual)
+	build.VBROADCASTSS(factor, ymm(13))
+	build.VMOVUPS(t.floats["negInf"], ymm(0))
+	build.VMOVUPS(t.floats["negInf"], ymm(1))
+	elements(t, s, n, func(half int, masked bool) {
+		m := at(s, nil, 0, 32*half)
+		v := ymm(2 + half)
+		if !masked {
+			build.VMULPS(m, ymm(13), v)
+			build.VMOVUPS(v, m)
+			build.VMAXPS(ymm(half), v, ymm(half))
+			return
+		}
+		mask := ymm(14 + half)
+		build.VMASKMOVPS(m, mask, v)
+		build.VMULPS(ymm(13), v, v)
+		build.VMASKMOVPS(v, mask, m)
+		build.VMOVUPS(t.floats["negInf"], ymm(4))
+		build.VBLENDVPS(mask, v, ymm(4), v)
+		build.VMAXPS(ymm(half), v, ymm(half))
+	}, func() { build.ADDQ(operand.U8(64), s) })
+	// Of a number and a NaN, VMAXPS gives its first operand: the number so far.
+	build.VMAXPS(ymm(0), ymm(1), ymm(0))
+	build.VEXTRACTF128(operand.U8(1), ymm(0), xmm(1))
+	build.VMAXPS(xmm(0), xmm(1), xmm(0))
+	build.VMOVHLPS(xmm(0), xmm(0), xmm(1))
+	build.VMAXPS(xmm(0), xmm(1), xmm(0))
+	build.VMOVSHDUP(xmm(0), xmm(1))
+	build.VMAXSS(xmm(0), xmm(1), xmm(0))
+	build.Store(reg.X0, build.ReturnIndex(0))
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// exponential replaces register v by its exponential; p and z are scratch. The
+// steps are those of kernel's expStep.
+func exponential(t *tables, v, p, z int) {
+	c := t.floats
+	x, poly, n := ymm(v), ymm(p), ymm(z)
+	build.VMOVUPS(c["expLow"], poly)
+	build.VMAXPS(x, poly, x) // first operand, x, when it is NaN
+	build.VMOVUPS(c["expHigh"], poly)
+	build.VMINPS(x, poly, x)
+	build.VMULPS(c["log2e"], x, n)
+	build.VADDPS(c["magic"], n, n) // the whole number nearest to x/ln 2, in the low bits
+	build.VSUBPS(c["magic"], n, poly)
+	build.VPSLLD(operand.U8(23), n, n)
+	build.VPADDD(c["one"], n, n) // 2 to that number
+	// x minus the number times ln 2, in two parts
+	tmp := ymm(z + 1)
+	build.VMULPS(c["ln2High"], poly, tmp)
+	build.VSUBPS(tmp, x, x)
+	build.VMULPS(c["ln2Low"], poly, tmp)
+	build.VSUBPS(tmp, x, x)
+	build.VMULPS(c["c7"], x, poly)
+	for _, name := range []string{"c6", "c5", "c4", "c3", "c2", "one"} {
+		build.VADDPS(c[name], poly, poly)
+		build.VMULPS(x, poly, poly)
+	}
+	build.VADDPS(c["one"], poly, poly)
+	build.VMULPS(n, poly, x)
+}
+
+// expSum exponentiates in place and sums in lanes.
+func expSum(t *tables) {
+	function("expSumAVX2", "func(s *float32, n int, shift float32) float32",
+		"expSumAVX2 sets s[i] to exp(s[i]-shift) for i < n and returns the sum over lanes.")
+	s, n := gp("s"), gp("n")
+	shift := build.Load(build.Param("shift"), build.XMM()).(reg.VecVirtual)
+	build.VBROADCASTSS(shift, ymm(13))
+	build.VXORPS(ymm(0), ymm(0), ymm(0))
+	build.VXORPS(ymm(1), ymm(1), ymm(1))
+	elements(t, s, n, func(half int, masked bool) {
+		m := at(s, nil, 0, 32*half)
+		mask := ymm(14 + half)
+		if masked {
+			build.VMASKMOVPS(m, mask, ymm(2))
+		} else {
+			build.VMOVUPS(m, ymm(2))
+		}
+		build.VSUBPS(ymm(13), ymm(2), ymm(2))
+		exponential(t, 2, 3, 4)
+		if masked {
+			build.VANDPS(mask, ymm(2), ymm(2))
+			build.VMASKMOVPS(ymm(2), mask, m)
+		} else {
+			build.VMOVUPS(ymm(2), m)
+		}
+		build.VADDPS(ymm(2), ymm(half), ymm(half))
+	}, func() { build.ADDQ(operand.U8(64), s) })
+	fold(machine{width: 8}, 0, 0, 15)
+	build.VMOVHLPS(xmm(0), xmm(0), xmm(1))
+	build.VADDPS(xmm(1), xmm(0), xmm(0))
+	build.VMOVSHDUP(xmm(0), xmm(1))
+	build.VADDSS(xmm(1), xmm(0), xmm(0))
+	build.Store(reg.X0, build.ReturnIndex(0))
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// siluMul is the gate of a gated feed-forward layer.
+func siluMul(t *tables) {
+	function("siluMulAVX2", "func(gate, up *float32, n int)",
+		"siluMulAVX2 sets gate[i] to gate[i]/(1+exp(-gate[i]))*up[i] for i < n.")
+	gate, up, n := gp("gate"), gp("up"), gp("n")
+	elements(t, gate, n, func(half int, masked bool) {
+		from, to := at(up, nil, 0, 32*half), at(gate, nil, 0, 32*half)
+		mask := ymm(14 + half)
+		load := func(m operand.Mem, v reg.VecPhysical) {
+			if masked {
+				build.VMASKMOVPS(m, mask, v)
+			} else {
+				build.VMOVUPS(m, v)
+			}
+		}
+		load(to, ymm(6))
+		load(from, ymm(7))
+		build.VXORPS(t.floats["sign"], ymm(6), ymm(2))
+		exponential(t, 2, 3, 4)
+		build.VADDPS(t.floats["one"], ymm(2), ymm(2))
+		build.VDIVPS(ymm(2), ymm(6), ymm(6))
+		build.VMULPS(ymm(7), ymm(6), ymm(6))
+		if masked {
+			build.VMASKMOVPS(ymm(6), mask, to)
+		} else {
+			build.VMOVUPS(ymm(6), to)
+		}
+	}, func() {
+		build.ADDQ(operand.U8(64), gate)
+		build.ADDQ(operand.U8(64), up)
+	})
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// widenF16 converts half-precision values, 8 at a time.
+func widenF16() {
+	function("widenF16AVX2", "func(dst *float32, src *byte, n int)",
+		"widenF16AVX2 converts n half-precision values; n is a multiple of 8.")
+	dst, src, n := gp("dst"), gp("src"), gp("n")
+	build.SHRQ(operand.U8(3), n)
+	build.JZ(operand.LabelRef("end"))
+	build.Label("block")
+	build.VCVTPH2PS(at(src, nil, 0, 0), ymm(0))
+	build.VMOVUPS(ymm(0), at(dst, nil, 0, 0))
+	build.ADDQ(operand.U8(16), src)
+	build.ADDQ(operand.U8(32), dst)
+	build.DECQ(n)
+	build.JNZ(operand.LabelRef("block"))
+	build.Label("end")
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// widenQ8 converts blocks of 32 signed bytes with a half-precision scale.
+func widenQ8() {
+	function("widenQ8AVX2", "func(dst *float32, src *byte, blocks int)",
+		"widenQ8AVX2 converts Q8_0 blocks: a half-precision scale and 32 signed bytes each.")
+	dst, src, n := gp("dst"), gp("src"), gp("blocks")
+	scale := build.GP32()
+	build.TESTQ(n, n)
+	build.JZ(operand.LabelRef("end"))
+	build.Label("block")
+	build.MOVWLZX(at(src, nil, 0, 0), scale)
+	build.VMOVD(scale, xmm(0))
+	build.VCVTPH2PS(xmm(0), xmm(0))
+	build.VBROADCASTSS(xmm(0), ymm(0))
+	for i := range 4 {
+		build.VPMOVSXBD(at(src, nil, 0, 2+8*i), ymm(1+i))
+		build.VCVTDQ2PS(ymm(1+i), ymm(1+i))
+		build.VMULPS(ymm(0), ymm(1+i), ymm(1+i))
+		build.VMOVUPS(ymm(1+i), at(dst, nil, 0, 32*i))
+	}
+	build.ADDQ(operand.U8(34), src)
+	build.ADDQ(operand.U32(128), dst)
+	build.DECQ(n)
+	build.JNZ(operand.LabelRef("block"))
+	build.Label("end")
+	build.VZEROUPPER()
+	build.RET()
+}

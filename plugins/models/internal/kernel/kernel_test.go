@@ -1,0 +1,280 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// vectors returns every implementation but the portable one. On a machine
+// without any the comparisons below have nothing to compare; the portable
+// laws are tested all the same.
+func vectors() []*Kernels {
+	all := All()
+	return all[:len(all)-1]
+}
+
+// sameBits compares bit by bit, except that every NaN is like another.
+func sameBits(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+func requireSame(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if !sameBits(got[i], want[i]) {
+			t.Fatalf("%s: element %d is %x (%g), the portable code has %x (%g)", what, i,
+				math.Float32bits(got[i]), got[i], math.Float32bits(want[i]), want[i])
+		}
+	}
+}
+
+// fills are kinds of numbers: ordinary ones, and those where vector code likes
+// to differ.
+var fills = []struct {
+	name string
+	next func(r *rand.Rand) float32
+}{
+	{"normal", func(r *rand.Rand) float32 { return float32(r.NormFloat64()) }},
+	{"wide range", func(r *rand.Rand) float32 {
+		return float32(math.Ldexp(r.NormFloat64(), r.IntN(200)-100))
+	}},
+	{"any bits", func(r *rand.Rand) float32 { return math.Float32frombits(r.Uint32()) }},
+	{"special", func(r *rand.Rand) float32 {
+		s := []float32{0, float32(math.Copysign(0, -1)), 1, -1, math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32,
+			math.MaxFloat32, -math.MaxFloat32, 1e-38, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
+		return s[r.IntN(len(s))]
+	}},
+	{"signed zeros and ones", func(r *rand.Rand) float32 {
+		return []float32{0, float32(math.Copysign(0, -1)), 1, -1}[r.IntN(4)]
+	}},
+}
+
+func filled(r *rand.Rand, n int, next func(*rand.Rand) float32) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = next(r)
+	}
+	return out
+}
+
+var lengths = []int{1, 2, 3, 7, 8, 9, 15, 16, 17, 23, 24, 31, 32, 33, 48, 63, 64, 65, 100, 129, 192, 511}
+
+func TestVectorDotsEqualPortableBitForBit(t *testing.T) {
+	portable := portableKernels()
+	for _, k := range vectors() {
+		for _, f := range fills {
+			t.Run(k.Name()+"/"+f.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, 2))
+				for _, length := range lengths {
+					for _, size := range [][2]int{{1, 1}, {3, 2}, {4, 1}, {4, 4}, {5, 5}, {8, 3}, {9, 6}, {16, 7}, {4, 33}} {
+						n, b := size[0], size[1]
+						ws, xs, ys := length+r.IntN(3), length+r.IntN(3), n+r.IntN(3)
+						w, x := filled(r, n*ws, f.next), filled(r, b*xs, f.next)
+						got, want := filled(r, b*ys, f.next), make([]float32, b*ys)
+						copy(want, got)
+						k.Dots(got, ys, w, ws, n, x, xs, b, length)
+						portable.Dots(want, ys, w, ws, n, x, xs, b, length)
+						requireSame(t, fmt.Sprintf("length %d, %d rows, %d activations", length, n, b), got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestDotsEqualDotWhateverTheTile(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, k := range All() {
+		const n, b, length = 13, 11, 77
+		w, x := filled(r, n*length, fills[0].next), filled(r, b*length, fills[0].next)
+		y := make([]float32, n*b)
+		k.Dots(y, n, w, length, n, x, length, b, length)
+		for j := range b {
+			for i := range n {
+				want := k.Dot(w[i*length:][:length], x[j*length:][:length])
+				if !sameBits(y[j*n+i], want) {
+					t.Fatalf("%s: row %d, activation %d: %g in a tile, %g alone", k.Name(), i, j, y[j*n+i], want)
+				}
+			}
+		}
+	}
+}
+
+func TestDotIsNearTheExactSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, length := range lengths {
+		w, x := filled(r, length, fills[0].next), filled(r, length, fills[0].next)
+		exact, size := 0.0, 0.0
+		for i := range w {
+			exact += float64(w[i]) * float64(x[i])
+			size += math.Abs(float64(w[i]) * float64(x[i]))
+		}
+		// Each element passes through length/16 additions of its lane and 4 of the
+		// tree, each with a relative error of 2^-24.
+		tol := size * float64(length/Lanes+5) / (1 << 24)
+		if got := float64(portableDot(w, x)); !(math.Abs(got-exact) <= tol) {
+			t.Errorf("length %d: %g, exact %g", length, got, exact)
+		}
+	}
+	if got := portableKernels().Dot(nil, nil); got != 0 {
+		t.Errorf("an empty dot product is %g", got)
+	}
+}
+
+func TestVectorElementwiseEqualPortableBitForBit(t *testing.T) {
+	portable := portableKernels()
+	for _, k := range vectors() {
+		for _, f := range fills {
+			t.Run(k.Name()+"/"+f.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(7, 8))
+				for _, n := range append([]int{0}, lengths...) {
+					label := fmt.Sprintf("%d values", n)
+					a, b := filled(r, n, f.next), filled(r, n, f.next)
+
+					got, want := append([]float32(nil), a...), append([]float32(nil), a...)
+					gotMax, wantMax := k.scaleMax(got, 0.37), portable.scaleMax(want, 0.37)
+					requireSame(t, label+": scale", got, want)
+					// The sign of a zero is the one thing a maximum leaves open.
+					if gotMax != wantMax {
+						t.Fatalf("%s: largest is %g, want %g", label, gotMax, wantMax)
+					}
+
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					gotSum, wantSum := k.expSum(got, 0.5), portable.expSum(want, 0.5)
+					requireSame(t, label+": exponentials", append(got, gotSum), append(want, wantSum))
+
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.SiLUMul(got, b)
+					portable.SiLUMul(want, b)
+					requireSame(t, label+": silu", got, want)
+
+					stride := n + r.IntN(3)
+					v, weights := filled(r, 5*stride+n, f.next), filled(r, 5, f.next)
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.AddWeighted(got, v, stride, weights)
+					portable.AddWeighted(want, v, stride, weights)
+					requireSame(t, label+": weighted sum", got, want)
+
+					scaled := filled(r, n, f.next)
+					got, want = make([]float32, n), make([]float32, n)
+					if n > 0 {
+						k.RMSNorm(got, a, scaled, 1e-5)
+						portable.RMSNorm(want, a, scaled, 1e-5)
+						requireSame(t, label+": norm", got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestVectorCodeStaysInsideItsSlices(t *testing.T) {
+	const guard = 12345
+	for _, k := range All() {
+		for _, n := range lengths {
+			buffer := make([]float32, n+32)
+			for i := range buffer {
+				buffer[i] = guard
+			}
+			s := buffer[16 : 16+n]
+			for i := range s {
+				s[i] = 0.1
+			}
+			k.Softmax(s, 1)
+			k.SiLUMul(s, s)
+			k.AddWeighted(s, s, 0, []float32{0.5})
+			for i, v := range buffer {
+				if (i < 16 || i >= 16+n) && v != guard {
+					t.Fatalf("%s, %d values: wrote at %d", k.Name(), n, i-16)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryHalfPrecisionValueWidensExactly(t *testing.T) {
+	src := make([]byte, 2<<16)
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+	}
+	want := make([]float32, 1<<16)
+	portableKernels().Widen(want, src, F16)
+	for i, v := range want {
+		exponent, fraction := i>>10&31, float64(i&0x3ff)
+		exact := math.Ldexp(1+fraction/1024, exponent-15)
+		switch {
+		case exponent == 0:
+			exact = math.Ldexp(fraction/1024, -14)
+		case exponent == 31 && fraction == 0:
+			exact = math.Inf(1)
+		case exponent == 31:
+			exact = math.NaN()
+		}
+		if i >= 1<<15 {
+			exact = -exact
+		}
+		if !sameBits(v, float32(exact)) {
+			t.Fatalf("half %#04x is %g, want %g", i, v, exact)
+		}
+	}
+	for _, k := range vectors() {
+		got := make([]float32, 1<<16)
+		k.Widen(got, src, F16)
+		requireSame(t, k.Name(), got, want)
+		few := make([]float32, 13)
+		k.Widen(got[:13], src[7:], F16) // unaligned, no multiple of 8
+		portableKernels().Widen(few, src[7:], F16)
+		requireSame(t, k.Name()+" unaligned", got[:13], few)
+	}
+}
+
+func TestQ8BlocksWidenToScaleTimesByte(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	src := make([]byte, 9*q8Bytes+1)[1:]
+	for i := range src {
+		src[i] = byte(r.Uint32())
+	}
+	n := 9 * q8Block
+	want := make([]float32, n)
+	for i := range want {
+		block := src[i/q8Block*q8Bytes:]
+		exact := float64(halfToFloat(binary.LittleEndian.Uint16(block))) * float64(int8(block[2+i%q8Block]))
+		want[i] = float32(exact)
+		if !math.IsNaN(exact) && float64(want[i]) != exact {
+			t.Fatalf("value %d, %g, is no float32", i, exact)
+		}
+	}
+	for _, k := range All() {
+		got := make([]float32, n)
+		k.Widen(got, src, Q8_0)
+		requireSame(t, k.Name(), got, want)
+	}
+}
+
+func TestStoredFloatsAreViewedOnlyWhenAligned(t *testing.T) {
+	src := make([]byte, 4*8+4)
+	r := rand.New(rand.NewPCG(11, 12))
+	for i := range src {
+		src[i] = byte(r.Uint32()) &^ 0x40 // no NaN
+	}
+	views := 0
+	for shift := range 4 {
+		want := make([]float32, 8)
+		portableKernels().Widen(want, src[shift:], F32)
+		got, ok := View(src[shift:][:32])
+		if !ok {
+			continue
+		}
+		views++
+		requireSame(t, "view", got, want)
+	}
+	if views != 1 {
+		t.Errorf("%d of 4 neighbouring addresses could be viewed", views)
+	}
+	if _, ok := View(nil); ok {
+		t.Error("nothing was viewed")
+	}
+}

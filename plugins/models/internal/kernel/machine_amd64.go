@@ -1,0 +1,76 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// machineKernels returns the vector implementations that this machine runs.
+// AVX-512 serves the dot products only; the rest gains nothing from it.
+func machineKernels() []*Kernels {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
+		return nil
+	}
+	avx2 := &Kernels{
+		name: "avx2", dots4: wrapDots4(dots4AVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
+		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
+		widenF16: widenF16Vector, widenQ8: widenQ8Vector,
+	}
+	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512VL {
+		return []*Kernels{avx2}
+	}
+	wide := *avx2
+	wide.name, wide.dots4, wide.dot = "avx512", wrapDots4(dots4AVX512), wrapDot(dotAVX512)
+	return []*Kernels{&wide, avx2}
+}
+
+// The wrappers below turn slices, which the exported methods have measured,
+// into the pointers that assembly takes. Empty ones never get that far.
+
+func wrapDots4(f func(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)) func([]float32, int, []float32, int, []float32, int, int, int) {
+	return func(y []float32, ys int, w []float32, ws int, x []float32, xs, b, k int) {
+		f(k, &w[0], ws, &x[0], xs, b, &y[0], ys)
+	}
+}
+
+func wrapDot(f func(k int, w, x *float32) float32) func(w, x []float32) float32 {
+	return func(w, x []float32) float32 {
+		if len(w) == 0 {
+			return 0
+		}
+		return f(len(w), &w[0], &x[0])
+	}
+}
+
+func addWeightedVector(out, v []float32, vs int, a []float32) {
+	addWeightedAVX2(&out[0], len(out), &v[0], vs, &a[0], len(a))
+}
+
+func scaleMaxVector(s []float32, factor float32) float32 {
+	if len(s) == 0 {
+		return portableScaleMax(s, factor)
+	}
+	return scaleMaxAVX2(&s[0], len(s), factor)
+}
+
+func expSumVector(s []float32, shift float32) float32 {
+	if len(s) == 0 {
+		return 0
+	}
+	return expSumAVX2(&s[0], len(s), shift)
+}
+
+func siluMulVector(gate, up []float32) {
+	if len(gate) > 0 {
+		siluMulAVX2(&gate[0], &up[0], len(gate))
+	}
+}
+
+func widenF16Vector(dst []float32, src []byte) {
+	n := len(dst) &^ 7
+	if n > 0 {
+		widenF16AVX2(&dst[0], &src[0], n)
+	}
+	portableWidenF16(dst[n:], src[2*n:])
+}
+
+func widenQ8Vector(dst []float32, src []byte) {
+	widenQ8AVX2(&dst[0], &src[0], len(dst)/q8Block)
+}

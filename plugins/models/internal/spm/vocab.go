@@ -1,0 +1,241 @@
+// Package spm is the tokenizer that GGUF files call "llama": SentencePiece's
+// byte-pair encoding with scores, where a character without a piece of its own
+// becomes byte tokens, so that every byte string can be encoded and comes back
+// unchanged.
+//
+// It does not read files (the GGUF reader and the grammar bring a [Vocab]),
+// knows no normalisation beyond the space sign, and never reads control tokens
+// out of text: "<s>" typed by a user is three characters. Start with [New],
+// then [Tokenizer.Encode].
+package spm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"lab/core/fault"
+)
+
+// Type is the kind of a token, with the numbers of tokenizer.ggml.token_type.
+type Type int32
+
+// The token types. Unused pieces may appear while merging, as SentencePiece
+// has it, but are split again before the tokens are handed out.
+const (
+	Normal      Type = 1
+	Unknown     Type = 2
+	Control     Type = 3
+	UserDefined Type = 4 // matched in the text before any merging, longest first
+	Unused      Type = 5
+	Byte        Type = 6 // piece "<0xHH>"
+)
+
+// String returns the type's name.
+func (t Type) String() string {
+	names := [...]string{"", "normal", "unknown", "control", "user defined", "unused", "byte"}
+	if t >= 1 && int(t) < len(names) {
+		return names[t]
+	}
+	return fmt.Sprintf("type(%d)", int32(t))
+}
+
+// Space is the sign that stands for a space inside pieces (U+2581).
+const Space = "▁"
+
+// maxPieceBytes bounds a piece, so that a look-up during merging is cheap.
+const maxPieceBytes = 4096
+
+// Vocab is what a tokenizer is made of: one piece, score and type per token
+// id.
+type Vocab struct {
+	Pieces []string  // unique; spaces written as [Space]
+	Scores []float32 // the higher, the earlier a merge; finite
+	Types  []Type
+	// BOS, EOS and Unknown are token ids, or -1 for none.
+	BOS, EOS, Unknown int32
+	AddBOS            bool // a text starts with BOS; Encode leaves that to its caller
+	AddSpacePrefix    bool // Encode puts one space before a text that is not empty
+}
+
+// Tokenizer encodes and decodes. It does not change after New and is safe for
+// concurrent use.
+type Tokenizer struct {
+	vocab    Vocab
+	merges   map[string]int32 // normal and unused pieces
+	user     map[string]int32
+	userLens []int // lengths of user-defined pieces, longest first
+	bytes    [256]int32
+	texts    [][]byte // what each token prints
+	longest  int      // bytes of the longest mergeable piece
+}
+
+// New checks v and returns its tokenizer; it keeps copies of v's slices. The
+// error, of kind data, names the first token that is wrong.
+func New(v Vocab) (*Tokenizer, error) {
+	v.Pieces, v.Scores, v.Types = slices.Clone(v.Pieces), slices.Clone(v.Scores), slices.Clone(v.Types)
+	t := &Tokenizer{vocab: v, merges: make(map[string]int32), user: make(map[string]int32)}
+	if err := t.checkShape(); err != nil {
+		return nil, err
+	}
+	for i := range t.bytes {
+		t.bytes[i] = -1
+	}
+	t.texts = make([][]byte, len(v.Pieces))
+	seen := make(map[string]int32, len(v.Pieces))
+	for i, piece := range v.Pieces {
+		id := int32(i)
+		if first, twice := seen[piece]; twice {
+			return nil, wrong("piece %q is both token %d and token %d", piece, first, id)
+		}
+		seen[piece] = id
+		if err := t.add(id, piece); err != nil {
+			return nil, err
+		}
+	}
+	for b, id := range t.bytes {
+		if id < 0 {
+			return nil, wrong("there is no byte token <0x%02X>", b).
+				Fix("give the vocabulary all 256 byte tokens; without them some text cannot be encoded")
+		}
+	}
+	for s := range t.user {
+		if !slices.Contains(t.userLens, len(s)) {
+			t.userLens = append(t.userLens, len(s))
+		}
+	}
+	slices.Sort(t.userLens)
+	slices.Reverse(t.userLens)
+	return t, nil
+}
+
+func wrong(format string, args ...any) *fault.Error {
+	return fault.New(fault.Data, "tokenizer", "", format, args...)
+}
+
+// checkShape checks lengths, scores and the three named ids.
+func (t *Tokenizer) checkShape() error {
+	v := t.vocab
+	n := len(v.Pieces)
+	switch {
+	case n == 0:
+		return wrong("the vocabulary is empty")
+	case n > math.MaxInt32:
+		return wrong("%d tokens are more than token ids can count", n)
+	case len(v.Scores) != n || len(v.Types) != n:
+		return wrong("%d pieces, %d scores and %d types; there must be as many of each", n, len(v.Scores), len(v.Types))
+	}
+	for i, s := range v.Scores {
+		if f := float64(s); math.IsNaN(f) || math.IsInf(f, 0) {
+			return wrong("token %d (%q) has the score %g", i, v.Pieces[i], s)
+		}
+	}
+	named := []struct {
+		what string
+		id   int32
+		want Type
+	}{{"BOS", v.BOS, Control}, {"EOS", v.EOS, Control}, {"unknown", v.Unknown, Unknown}}
+	for _, x := range named {
+		if x.id == -1 {
+			continue
+		}
+		if x.id < -1 || int(x.id) >= n {
+			return wrong("the %s token %d is outside 0 to %d", x.what, x.id, n-1)
+		}
+		if got := v.Types[x.id]; got != x.want {
+			return wrong("the %s token %d (%q) has type %v, not %v", x.what, x.id, v.Pieces[x.id], got, x.want)
+		}
+	}
+	if v.AddBOS && v.BOS < 0 {
+		return wrong("texts are to start with BOS, but there is none")
+	}
+	return nil
+}
+
+// add files one token under its type.
+func (t *Tokenizer) add(id int32, piece string) error {
+	typ := t.vocab.Types[id]
+	if len(piece) > maxPieceBytes {
+		return wrong("token %d has a piece of %d bytes; the most is %d", id, len(piece), maxPieceBytes)
+	}
+	switch typ {
+	case Normal, Unused, UserDefined:
+		if piece == "" || !utf8.ValidString(piece) {
+			return wrong("token %d: the %v piece %q is empty or not UTF-8", id, typ, piece)
+		}
+		t.texts[id] = []byte(strings.ReplaceAll(piece, Space, " "))
+		if typ == UserDefined {
+			t.user[piece] = id
+			return nil
+		}
+		t.merges[piece] = id
+		t.longest = max(t.longest, len(piece))
+	case Byte:
+		b, ok := byteOf(piece)
+		if !ok {
+			return wrong("token %d: the byte piece %q is not of the form <0xHH>", id, piece)
+		}
+		t.bytes[b] = id
+		t.texts[id] = []byte{b}
+	case Unknown, Control:
+		t.texts[id] = []byte{}
+	default:
+		return wrong("token %d (%q) has the type %d; types are 1 to 6", id, piece, int32(typ))
+	}
+	return nil
+}
+
+// byteOf reads "<0xHH>"; the digits are upper case, so that no byte has two
+// spellings.
+func byteOf(piece string) (byte, bool) {
+	if len(piece) != 6 || !strings.HasPrefix(piece, "<0x") || piece[5] != '>' {
+		return 0, false
+	}
+	b, err := strconv.ParseUint(piece[3:5], 16, 8)
+	if err != nil || fmt.Sprintf("<0x%02X>", b) != piece {
+		return 0, false
+	}
+	return byte(b), true
+}
+
+// Vocab returns a copy of the vocabulary.
+func (t *Tokenizer) Vocab() Vocab {
+	v := t.vocab
+	v.Pieces, v.Scores, v.Types = slices.Clone(v.Pieces), slices.Clone(v.Scores), slices.Clone(v.Types)
+	return v
+}
+
+// Size returns the number of tokens.
+func (t *Tokenizer) Size() int { return len(t.vocab.Pieces) }
+
+// Piece returns the bytes that a token prints: the space sign becomes a space,
+// a byte token its byte; control tokens and the unknown token print nothing.
+// The caller must not change them. An id outside the vocabulary is a usage
+// error.
+func (t *Tokenizer) Piece(id int32) ([]byte, error) {
+	if id < 0 || int(id) >= len(t.texts) {
+		return nil, fault.New(fault.Usage, "decode", fmt.Sprintf("token %d", id), "ids are 0 to %d", len(t.texts)-1)
+	}
+	return t.texts[id], nil
+}
+
+// Decode returns the text of a whole token sequence: its pieces one after
+// another, without the one leading space that a vocabulary with AddSpacePrefix
+// puts there. Decode(Encode(x)) is x for every byte string x.
+func (t *Tokenizer) Decode(ids []int32) ([]byte, error) {
+	out := make([]byte, 0, 4*len(ids))
+	for _, id := range ids {
+		p, err := t.Piece(id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p...)
+	}
+	if t.vocab.AddSpacePrefix && len(out) > 0 && out[0] == ' ' {
+		out = out[1:]
+	}
+	return out, nil
+}

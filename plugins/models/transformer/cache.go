@@ -1,0 +1,228 @@
+package transformer
+
+import (
+	"fmt"
+
+	"lab/core/fault"
+)
+
+// pageTokens is how many positions a page of the cache holds. Forks share whole
+// pages and copy at most one.
+const pageTokens = 16
+
+// page holds keys and values of pageTokens positions in all layers. A page that
+// more than one sequence holds is never written to.
+type page struct {
+	refs int
+	data []float32
+}
+
+// sequence is the cache of one sequence.
+type sequence struct {
+	pages  []*page
+	length int // positions whose keys and values are valid
+}
+
+// cache holds all sequences of a model. Its memory grows page by page up to a
+// limit; pages that are given back are used again.
+type cache struct {
+	h     *hyper
+	limit int // pages
+	used  int // pages held by sequences
+	idle  []*page
+	seqs  map[uint64]*sequence
+}
+
+func newCache(h *hyper, limitBytes int64) *cache {
+	c := &cache{h: h, seqs: map[uint64]*sequence{}}
+	c.limit = int(min(limitBytes/c.pageBytes(), 1<<31-1))
+	return c
+}
+
+func (c *cache) pageBytes() int64 { return c.h.kvBytes() * pageTokens }
+
+// bytes returns the memory of the pages that sequences hold.
+func (c *cache) bytes() int64 { return int64(c.used) * c.pageBytes() }
+
+// take returns a page with one reference; the caller has made sure that the
+// limit allows it.
+func (c *cache) take() *page {
+	c.used++
+	if n := len(c.idle); n > 0 {
+		p := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		p.refs = 1
+		return p
+	}
+	return &page{refs: 1, data: make([]float32, c.pageBytes()/4)}
+}
+
+// drop gives references back.
+func (c *cache) drop(pages []*page) {
+	for _, p := range pages {
+		p.refs--
+		if p.refs == 0 {
+			c.used--
+			c.idle = append(c.idle, p)
+		}
+	}
+}
+
+func pagesFor(tokens int) int { return (tokens + pageTokens - 1) / pageTokens }
+
+// draft is a sequence while a call extends it: its pages from the first that
+// will be written are its own. Nothing of the sequence changes before commit.
+type draft struct {
+	id     uint64
+	old    *sequence // nil for a new one
+	pages  []*page
+	fresh  int // number of pages at the end that the draft has taken
+	length int // after the call
+	h      *hyper
+}
+
+// extension is what a draft is made for.
+type extension struct {
+	id     uint64
+	tokens int
+}
+
+// reserve prepares the extension of all sequences, or of none: a limit error
+// says how much is missing.
+func (c *cache) reserve(extensions []extension) ([]*draft, error) {
+	drafts := make([]*draft, len(extensions))
+	missing := 0
+	for i, e := range extensions {
+		d := &draft{id: e.id, old: c.seqs[e.id], h: c.h, length: e.tokens}
+		keep := 0
+		if d.old != nil {
+			d.length += d.old.length
+			keep = d.old.length / pageTokens
+			if d.old.length%pageTokens != 0 && d.old.pages[keep].refs == 1 {
+				keep++ // the last page is its own and has room
+			}
+			d.pages = append(make([]*page, 0, pagesFor(d.length)), d.old.pages[:keep]...)
+		}
+		d.fresh = pagesFor(d.length) - keep
+		missing += d.fresh
+		drafts[i] = d
+	}
+	if c.used+missing > c.limit {
+		return nil, c.full(missing)
+	}
+	for _, d := range drafts {
+		keep := len(d.pages)
+		for range d.fresh {
+			d.pages = append(d.pages, c.take())
+		}
+		if d.old != nil && d.fresh > 0 && keep < len(d.old.pages) {
+			copy(d.pages[keep].data, d.old.pages[keep].data)
+		}
+	}
+	return drafts, nil
+}
+
+// full is the error for a cache that cannot grow by so many pages.
+func (c *cache) full(missing int) error {
+	free := c.limit - c.used
+	return fault.New(fault.Limit, "forward", "KV cache",
+		"%d tokens' worth of pages are needed, %d are free of the %d that the limit of %d bytes allows (%d sequences hold %d)",
+		missing*pageTokens, free*pageTokens, c.limit*pageTokens, int64(c.limit)*c.pageBytes(), len(c.seqs), c.used*pageTokens).
+		Fix("free sequences, use fewer samples at once, or open the model with a larger cache_mib")
+}
+
+// commit makes the drafts the sequences.
+func (c *cache) commit(drafts []*draft) {
+	for _, d := range drafts {
+		s := d.old
+		if s == nil {
+			s = &sequence{}
+			c.seqs[d.id] = s
+		}
+		if kept := len(d.pages) - d.fresh; kept < len(s.pages) {
+			c.drop(s.pages[kept:])
+		}
+		s.pages, s.length = d.pages, d.length
+	}
+}
+
+// abandon forgets the drafts; the sequences are as they were.
+func (c *cache) abandon(drafts []*draft) {
+	for _, d := range drafts {
+		c.drop(d.pages[len(d.pages)-d.fresh:])
+	}
+}
+
+// fork makes to a copy of the first length tokens of from, sharing its pages.
+func (c *cache) fork(from, to uint64, length int) error {
+	s, err := c.find("fork", from, length)
+	if err != nil {
+		return err
+	}
+	if _, ok := c.seqs[to]; ok {
+		return fault.New(fault.Usage, "fork", sequenceName(from), "sequence %d, which it is to become, exists", to)
+	}
+	pages := s.pages[:pagesFor(length):pagesFor(length)]
+	for _, p := range pages {
+		p.refs++
+	}
+	c.seqs[to] = &sequence{pages: append([]*page(nil), pages...), length: length}
+	return nil
+}
+
+// truncate keeps the first length tokens of a sequence.
+func (c *cache) truncate(id uint64, length int) error {
+	s, err := c.find("truncate", id, length)
+	if err != nil {
+		return err
+	}
+	keep := pagesFor(length)
+	c.drop(s.pages[keep:])
+	s.pages, s.length = s.pages[:keep], length
+	return nil
+}
+
+// free forgets a sequence; an unknown one is no error.
+func (c *cache) free(id uint64) {
+	if s, ok := c.seqs[id]; ok {
+		c.drop(s.pages)
+		delete(c.seqs, id)
+	}
+}
+
+// find returns a sequence that holds at least length tokens.
+func (c *cache) find(op string, id uint64, length int) (*sequence, error) {
+	s, ok := c.seqs[id]
+	if !ok {
+		return nil, fault.New(fault.Usage, op, sequenceName(id), "there is no such sequence")
+	}
+	if length < 0 || length > s.length {
+		return nil, fault.New(fault.Usage, op, sequenceName(id), "length %d is outside [0, %d]", length, s.length)
+	}
+	return s, nil
+}
+
+func sequenceName(id uint64) string { return fmt.Sprintf("sequence %d", id) }
+
+// A page is laid out by layer, key head, key or value, position, element.
+func (d *draft) line(layer, head, which, position int) []float32 {
+	size := d.h.headSize
+	block := ((layer*d.h.kvHeads+head)*2 + which) * pageTokens
+	return d.pages[position/pageTokens].data[(block+position%pageTokens)*size:]
+}
+
+// keys returns the keys of the page that starts at a position, one after
+// another.
+func (d *draft) keys(layer, head, first int) []float32 { return d.line(layer, head, 0, first) }
+
+// values returns the values alike.
+func (d *draft) values(layer, head, first int) []float32 { return d.line(layer, head, 1, first) }
+
+// store keeps the keys and values of all heads at a position.
+func (d *draft) store(layer, position int, keys, values []float32) {
+	size := d.h.headSize
+	for head := range d.h.kvHeads {
+		copy(d.line(layer, head, 0, position), keys[head*size:][:size])
+		copy(d.line(layer, head, 1, position), values[head*size:][:size])
+	}
+}

@@ -1,0 +1,343 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"lab/core/fault"
+	"lab/core/plugin/model"
+	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
+)
+
+// engine is an open model.
+type engine struct {
+	mu     sync.Mutex // Forward, Edit, Verify and Close exclude one another
+	file   *gguf.File // nil once closed
+	name   string
+	info   model.Info
+	hyper  hyper
+	arch   architecture
+	weight *weights
+	vocab  *vocabulary
+	cache  *cache
+	pool   *pool
+	pass   *pass
+	rows   []row
+}
+
+// options are the settings of an open model.
+type options struct {
+	threads    int
+	cacheBytes int64
+	kernels    *kernel.Kernels
+}
+
+// open checks everything about a file and returns its model. On failure the
+// file stays the caller's.
+func open(ctx context.Context, file *gguf.File, name string, opt options) (e *engine, err error) {
+	guarded := gguf.Protect(file.Name(), func() error {
+		e, err = build(ctx, file, name, opt)
+		return err
+	})
+	if guarded != nil {
+		return nil, guarded
+	}
+	return e, nil
+}
+
+func build(ctx context.Context, file *gguf.File, name string, opt options) (*engine, error) {
+	quoted := file.Name()
+	a, err := findArchitecture(file, quoted)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{file: file, name: name, arch: a}
+	if e.vocab, err = newVocabulary(file, quoted); err != nil {
+		return nil, err
+	}
+	m := newMeta(file, quoted, a.name)
+	e.hyper = a.read(m)
+	if err := m.finish(); err != nil {
+		return nil, err
+	}
+	e.hyper.architecture, e.hyper.vocab = a.name, len(e.vocab.pieces)
+	if e.weight, err = a.load(file, quoted, &e.hyper); err != nil {
+		return nil, err
+	}
+	factors, err := e.factors(opt.kernels)
+	if err != nil {
+		return nil, err
+	}
+	if e.cache = newCache(&e.hyper, opt.cacheBytes); e.cache.limit < 1 {
+		return nil, fault.New(fault.Limit, "open model", quoted, "one page of the KV cache takes %d bytes, the limit is %d",
+			e.cache.pageBytes(), opt.cacheBytes).Fix("raise cache_mib")
+	}
+	digest, err := file.Digest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.info = e.describe(digest)
+	e.pool = newPool(opt.threads)
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, newRope(&e.hyper, factors))
+	return e, nil
+}
+
+// findArchitecture returns the table for general.architecture.
+func findArchitecture(file *gguf.File, quoted string) (architecture, error) {
+	name, found, err := file.Text("general.architecture")
+	if err != nil {
+		return architecture{}, err
+	}
+	if !found {
+		return architecture{}, fault.New(fault.Data, "open model", quoted, `metadata "general.architecture" is missing`)
+	}
+	var known []string
+	for _, a := range architectures() {
+		if a.name == name {
+			return a, nil
+		}
+		known = append(known, a.name)
+	}
+	e := fault.Unknown("open model", "architecture", name, known)
+	e.Kind, e.Subject = fault.Model, quoted
+	return architecture{}, e
+}
+
+// factors returns the divisors of the rotary frequencies, nil when the file has
+// none.
+func (e *engine) factors(k *kernel.Kernels) ([]float32, error) {
+	t := e.weight.ropeFactors
+	if t == nil {
+		return nil, nil
+	}
+	f := t.widen(k, 0, 1, make([]float32, t.cols))
+	for i, x := range f {
+		if !(x > 0 && x <= math.MaxFloat32) {
+			return nil, fault.New(fault.Data, "open model", e.file.Name(), "element %d of tensor %q is %g; it must be positive", i, t.name, x)
+		}
+	}
+	return f, nil
+}
+
+func (e *engine) describe(digest string) model.Info {
+	info := model.Info{
+		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
+		Digest: digest, Deterministic: true,
+		Begin: e.vocab.begin, EndOfText: e.vocab.end, Control: e.vocab.control,
+	}
+	for _, key := range []string{"general.name", "general.description"} {
+		if s, found, err := e.file.Text(key); found && err == nil && s != "" {
+			if info.Description != "" {
+				info.Description += ": "
+			}
+			info.Description += printable(s)
+		}
+	}
+	for _, t := range e.file.Tensors {
+		info.Parameters += t.Elements()
+		info.WeightBytes += t.Size
+	}
+	return info
+}
+
+// Info returns what is known of the model; it does not change.
+func (e *engine) Info() model.Info { return e.info }
+
+// Verify returns the SHA-256 of the file's bytes as they are now. The forward
+// pass computes with these very bytes.
+func (e *engine) Verify(ctx context.Context) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.file == nil {
+		return "", closed("verify", e.name)
+	}
+	return e.file.Digest(ctx)
+}
+
+// Close gives cache, threads and mapping back. Closing twice is no error.
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.file == nil {
+		return nil
+	}
+	f := e.file
+	e.file, e.cache, e.pass = nil, nil, nil
+	e.pool.close()
+	return f.Close()
+}
+
+func closed(op, name string) error {
+	return fault.New(fault.Usage, op, fmt.Sprintf("model %q", name), "it is closed")
+}
+
+// Edit applies the edits in order; when one fails, those before it stand.
+func (e *engine) Edit(_ context.Context, edits []model.Edit) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.file == nil {
+		return closed("edit", e.name)
+	}
+	for i, edit := range edits {
+		var err error
+		switch edit.Op {
+		case model.Fork:
+			err = e.cache.fork(edit.Seq, edit.To, edit.Length)
+		case model.Truncate:
+			err = e.cache.truncate(edit.Seq, edit.Length)
+		case model.Free:
+			e.cache.free(edit.Seq)
+		default:
+			err = fault.New(fault.Usage, "edit", sequenceName(edit.Seq), "unknown operation %d", edit.Op)
+		}
+		if err != nil {
+			return fault.Wrap(err, fault.Usage, "edit", fmt.Sprintf("%d of %d", i+1, len(edits)))
+		}
+	}
+	return nil
+}
+
+// Forward extends every input's sequence and fills its rows, natural-logarithm
+// scores as the model gives them. Errors: usage for an input that does not fit
+// its sequence, limit for a full context or cache, data for weights that yield
+// no finite score, interrupted when ctx ends. No sequence has changed then; the
+// callers' rows may hold anything.
+func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.file == nil {
+		return model.Usage{}, closed("forward", e.name)
+	}
+	extensions, err := e.check(batch)
+	if err != nil {
+		return model.Usage{}, err
+	}
+	drafts, err := e.cache.reserve(extensions)
+	if err != nil {
+		return model.Usage{}, err
+	}
+	start := time.Now()
+	err = gguf.Protect(e.file.Name(), func() error { return e.compute(ctx, batch, drafts) })
+	if err != nil {
+		e.cache.abandon(drafts)
+		return model.Usage{}, err
+	}
+	e.cache.commit(drafts)
+	return e.usage(batch, time.Since(start).Seconds()), nil
+}
+
+// compute takes all rows of a batch through the model, maxRows at a time.
+func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*draft) error {
+	rows, longest := e.rows[:0], 0
+	for i, in := range batch {
+		first := len(in.Tokens) - len(in.Scores)
+		for j, token := range in.Tokens {
+			r := row{seq: drafts[i], position: in.Start + j, token: token}
+			if j >= first {
+				r.scores = in.Scores[j-first].Values
+			}
+			rows = append(rows, r)
+		}
+		longest = max(longest, drafts[i].length)
+	}
+	e.rows = rows
+	e.pass.rope.extend(longest)
+	for len(rows) > 0 {
+		n := min(maxRows, len(rows))
+		e.pass.begin(rows[:n], longest)
+		if err := e.pass.run(ctx, &e.arch, e.weight); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	for i, in := range batch {
+		for j := range in.Scores {
+			if token, bad := notFinite(in.Scores[j].Values); bad {
+				position := in.Start + len(in.Tokens) - len(in.Scores) + j
+				return fault.New(fault.Data, "forward", fmt.Sprintf("model %q", e.name),
+					"the score of token %d at position %d of input %d is %v", token, position, i, in.Scores[j].Values[token]).
+					Fix("the weights are damaged or overflow; run the model's origin file through its own tool")
+			}
+		}
+	}
+	return nil
+}
+
+// notFinite returns the first NaN or infinite score.
+func notFinite(scores []float32) (int, bool) {
+	for i, v := range scores {
+		if v-v != 0 {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// cancelled returns the error for a context that has ended.
+func cancelled(ctx context.Context) error {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(err, fault.Limit, "forward", "")
+	}
+	return fault.Wrap(err, fault.Interrupted, "forward", "")
+}
+
+// check returns what each input adds, or the error of the first that is wrong.
+func (e *engine) check(batch []model.Input) ([]extension, error) {
+	seen := make(map[uint64]bool, len(batch))
+	extensions := make([]extension, len(batch))
+	for i, in := range batch {
+		if err := e.checkInput(in); err != nil {
+			return nil, fault.Wrap(err, fault.Usage, "forward", fmt.Sprintf("input %d", i))
+		}
+		if seen[in.Seq] {
+			return nil, fault.New(fault.Usage, "forward", fmt.Sprintf("input %d", i), "sequence %d is extended twice in one call", in.Seq)
+		}
+		seen[in.Seq] = true
+		extensions[i] = extension{id: in.Seq, tokens: len(in.Tokens)}
+	}
+	return extensions, nil
+}
+
+func (e *engine) checkInput(in model.Input) error {
+	wrong := func(format string, args ...any) error {
+		return fault.New(fault.Usage, "", sequenceName(in.Seq), format, args...)
+	}
+	length := 0
+	if s, ok := e.cache.seqs[in.Seq]; ok {
+		length = s.length
+	}
+	rows := in.Want.Rows(len(in.Tokens))
+	switch {
+	case in.Start != length:
+		return wrong("the input starts at %d, but the sequence holds %d tokens", in.Start, length)
+	case len(in.Tokens) == 0:
+		return wrong("the input has no tokens")
+	case in.Want > model.All:
+		return wrong("unknown want %d", in.Want)
+	case len(in.Scores) != rows:
+		return wrong("%d rows of scores for %d wanted", len(in.Scores), rows)
+	case len(in.Tokens) > e.hyper.context-length:
+		return fault.New(fault.Limit, "", sequenceName(in.Seq), "%d tokens and %d more exceed the context of %d",
+			length, len(in.Tokens), e.hyper.context).Fix("shorten the prompt or generate fewer tokens")
+	}
+	for j, token := range in.Tokens {
+		if token < 0 || int(token) >= e.hyper.vocab {
+			return wrong("token %d at index %d is outside the vocabulary of %d", token, j, e.hyper.vocab)
+		}
+	}
+	for j := range in.Scores {
+		if s := &in.Scores[j]; !s.Dense() || s.Vocab != e.hyper.vocab || len(s.Values) != e.hyper.vocab {
+			return wrong("row %d of scores is not a dense row of %d values", j, e.hyper.vocab)
+		}
+	}
+	return nil
+}

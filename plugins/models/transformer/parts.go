@@ -1,0 +1,172 @@
+package transformer
+
+// part is one step of the forward pass: the tensors it needs and what it does
+// to the buffers of a pass with them. An architecture is a table of parts; a
+// new one adds parts and a table, not another pass.
+type part struct {
+	name  string
+	needs func(h *hyper) []need
+	run   func(p *pass, w []*tensor)
+}
+
+// architecture is how a family of models reads its metadata and computes.
+type architecture struct {
+	name string // general.architecture
+	read func(m *meta) hyper
+	// ropeFactors names a vector that, when present, divides the rotary
+	// frequencies one by one.
+	ropeFactors string
+	embed       part
+	block       []part // in every layer
+	head        []part // for the rows whose scores are wanted
+}
+
+// architectures returns the known families.
+func architectures() []architecture {
+	return []architecture{{
+		// Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models".
+		name:        "llama",
+		read:        readLlama,
+		ropeFactors: "rope_freqs.weight",
+		embed:       lookUp("token_embd.weight"),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			rotatePairs(),
+			attend(),
+			projectBack("attn_output.weight"),
+			rmsNorm("ffn_norm.weight"),
+			gatedFFN("ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+		},
+		head: []part{
+			rmsNorm("output_norm.weight"),
+			logits("output.weight", "token_embd.weight"),
+		},
+	}}
+}
+
+func none(*hyper) []need { return nil }
+
+// lookUp starts the residual stream with the tokens' rows of a table.
+func lookUp(table string) part {
+	return part{
+		name:  "look up",
+		needs: func(h *hyper) []need { return []need{{name: table, dims: []int{h.width, h.vocab}}} },
+		run: func(p *pass, w []*tensor) {
+			for i, r := range p.rows {
+				dst := p.stream[i*p.h.width:][:p.h.width]
+				copy(dst, w[0].widen(p.k, int(r.token), 1, dst))
+			}
+		},
+	}
+}
+
+// rmsNorm writes the normalised stream to normed.
+func rmsNorm(gain string) part {
+	return part{
+		name:  "rms norm",
+		needs: func(h *hyper) []need { return []need{{name: gain, dims: []int{h.width}}} },
+		run: func(p *pass, w []*tensor) {
+			n := p.h.width
+			g := w[0].widen(p.k, 0, 1, p.gain)
+			p.each(len(p.rows), n, func(_, i int) {
+				p.k.RMSNorm(p.normed[i*n:][:n], p.stream[i*n:][:n], g, p.h.epsilon)
+			})
+		},
+	}
+}
+
+// projectQKV computes queries, keys and values from normed.
+func projectQKV(q, k, v string) part {
+	return part{
+		name: "project to queries, keys and values",
+		needs: func(h *hyper) []need {
+			return []need{
+				{name: q, dims: []int{h.width, h.heads * h.headSize}},
+				{name: k, dims: []int{h.width, h.kvHeads * h.headSize}},
+				{name: v, dims: []int{h.width, h.kvHeads * h.headSize}},
+			}
+		},
+		run: func(p *pass, w []*tensor) {
+			p.multiply(p.normed,
+				product{w: w[0], store: copyTo(p.q, w[0].rows)},
+				product{w: w[1], store: copyTo(p.key, w[1].rows)},
+				product{w: w[2], store: copyTo(p.value, w[2].rows)},
+			)
+		},
+	}
+}
+
+// rotatePairs turns elements 2i and 2i+1 of every query and key head by the
+// position times a frequency that falls with i (Su et al. 2021, "RoFormer"; the
+// neighbouring pairs are GGUF's convention for llama).
+func rotatePairs() part {
+	return part{
+		name:  "rotate",
+		needs: none,
+		run: func(p *pass, _ []*tensor) {
+			size, q, kv := p.h.headSize, p.h.heads*p.h.headSize, p.h.kvHeads*p.h.headSize
+			p.each(len(p.rows), q+kv, func(_, i int) {
+				cos, sin := p.rope.at(p.rows[i].position)
+				rotate(p.q[i*q:][:q], size, cos, sin)
+				rotate(p.key[i*kv:][:kv], size, cos, sin)
+			})
+		},
+	}
+}
+
+// attend keeps the rows' keys and values in the cache and mixes, for every row
+// and query head, the values of all positions up to the row's own, weighted by
+// softmax(query·key/sqrt(head size)) (Vaswani et al. 2017; shared key heads:
+// Ainslie et al. 2023).
+func attend() part {
+	return part{name: "attend", needs: none, run: func(p *pass, _ []*tensor) { p.attend() }}
+}
+
+// projectBack multiplies the attention's output and adds it to the stream.
+func projectBack(w string) part {
+	return part{
+		name:  "project back",
+		needs: func(h *hyper) []need { return []need{{name: w, dims: []int{h.heads * h.headSize, h.width}}} },
+		run: func(p *pass, w []*tensor) {
+			p.multiply(p.mixed, product{w: w[0], store: p.addToStream})
+		},
+	}
+}
+
+// gatedFFN adds down·(silu(gate·x)*up·x) to the stream (Shazeer 2020).
+func gatedFFN(gate, up, down string) part {
+	return part{
+		name: "gated feed-forward",
+		needs: func(h *hyper) []need {
+			return []need{
+				{name: gate, dims: []int{h.width, h.ffn}},
+				{name: up, dims: []int{h.width, h.ffn}},
+				{name: down, dims: []int{h.ffn, h.width}},
+			}
+		},
+		run: func(p *pass, w []*tensor) {
+			p.multiply(p.normed, product{w: w[0], up: w[1], store: func(row, first int, y, up []float32) {
+				p.k.SiLUMul(y, up)
+				copy(p.inner[row*p.h.ffn+first:], y)
+			}})
+			p.multiply(p.inner, product{w: w[2], store: p.addToStream})
+		},
+	}
+}
+
+// logits writes a score per token into the rows' own memory; tied names the
+// embedding table, which serves when there is no matrix for the output.
+func logits(output, tied string) part {
+	return part{
+		name: "logits",
+		needs: func(h *hyper) []need {
+			return []need{{name: output, tied: tied, dims: []int{h.width, h.vocab}}}
+		},
+		run: func(p *pass, w []*tensor) {
+			p.multiply(p.normed, product{w: w[0], store: func(row, first int, y, _ []float32) {
+				copy(p.rows[row].scores[first:], y)
+			}})
+		},
+	}
+}

@@ -1,0 +1,192 @@
+package transformer
+
+import (
+	"context"
+
+	"lab/plugins/models/internal/kernel"
+)
+
+// maxRows is how many rows go through the layers together; longer inputs are
+// taken in pieces. It bounds the buffers and has no effect on any result.
+const maxRows = 128
+
+// row is one token on its way through the layers.
+type row struct {
+	seq      *draft
+	position int
+	token    int32
+	scores   []float32 // where its scores go; nil when they are not wanted
+}
+
+// pass holds the buffers of a forward pass: row-major, one line per row.
+type pass struct {
+	h    *hyper
+	k    *kernel.Kernels
+	pool *pool
+	rope *rope
+
+	rows  []row
+	layer int
+
+	stream, normed []float32 // width
+	q, mixed       []float32 // heads * headSize
+	key, value     []float32 // kvHeads * headSize
+	inner          []float32 // ffn
+	gain           []float32 // one vector of width
+	workers        []scratch
+	tasks          []task
+}
+
+// scratch is the memory of one worker.
+type scratch struct {
+	panel  []float32    // weight rows in float32
+	tile   [2][]float32 // their products with the rows of a pass
+	scores []float32    // of one key head's queries, over the positions
+}
+
+// panelFloats is the size of a panel of widened weights: half of the nearest
+// cache of a common machine.
+const panelFloats = 6144
+
+func newPass(h *hyper, k *kernel.Kernels, pool *pool, r *rope) *pass {
+	return &pass{
+		h: h, k: k, pool: pool, rope: r,
+		gain: make([]float32, h.width), workers: make([]scratch, pool.threads()),
+	}
+}
+
+// panelSize is how many weight rows of that many columns are widened at a time.
+func panelSize(cols int) int {
+	return min(max(panelFloats/cols, 4), 64) &^ 3
+}
+
+// grow returns b with room for n values, keeping nothing.
+func grow(b []float32, n int) []float32 {
+	if cap(b) < n {
+		return make([]float32, n)
+	}
+	return b[:n]
+}
+
+// begin sizes the buffers for rows, whose sequences reach up to a context of
+// longest positions.
+func (p *pass) begin(rows []row, longest int) {
+	h, n := p.h, len(rows)
+	p.rows = rows
+	p.stream, p.normed = grow(p.stream, n*h.width), grow(p.normed, n*h.width)
+	p.q, p.mixed = grow(p.q, n*h.heads*h.headSize), grow(p.mixed, n*h.heads*h.headSize)
+	p.key, p.value = grow(p.key, n*h.kvHeads*h.headSize), grow(p.value, n*h.kvHeads*h.headSize)
+	p.inner = grow(p.inner, n*h.ffn)
+	for i := range p.workers {
+		w := &p.workers[i]
+		w.scores = grow(w.scores, h.group()*longest)
+		for j := range w.tile {
+			w.tile[j] = grow(w.tile[j], n*64)
+		}
+	}
+}
+
+// run takes the rows through all layers and fills the wanted scores.
+func (p *pass) run(ctx context.Context, a *architecture, w *weights) error {
+	a.embed.run(p, w.embed)
+	for p.layer = range p.h.layers {
+		if err := cancelled(ctx); err != nil {
+			return err
+		}
+		for i, part := range a.block {
+			part.run(p, w.block[p.layer][i])
+		}
+	}
+	p.keepWanted()
+	if len(p.rows) == 0 {
+		return nil
+	}
+	for i, part := range a.head {
+		part.run(p, w.head[i])
+	}
+	return nil
+}
+
+// keepWanted drops the rows whose scores nobody wants.
+func (p *pass) keepWanted() {
+	n, width := 0, p.h.width
+	for i, r := range p.rows {
+		if r.scores == nil {
+			continue
+		}
+		copy(p.stream[n*width:][:width], p.stream[i*width:][:width])
+		p.rows[n] = r
+		n++
+	}
+	p.rows = p.rows[:n]
+}
+
+// product is a matrix times the rows of a pass. store receives, for one row,
+// the values of the outputs from first on; with a second matrix up of the same
+// shape it receives both products.
+type product struct {
+	w, up *tensor
+	store func(row, first int, y, up []float32)
+}
+
+// task is one panel of one product.
+type task struct{ product, first, n int }
+
+// multiply computes products with the rows of x, each as long as the matrices'
+// columns. The work is split by outputs, so that no sum is.
+func (p *pass) multiply(x []float32, products ...product) {
+	p.tasks = p.tasks[:0]
+	work := 0
+	for i, pr := range products {
+		size := panelSize(pr.w.cols)
+		for first := 0; first < pr.w.rows; first += size {
+			p.tasks = append(p.tasks, task{i, first, min(size, pr.w.rows-first)})
+		}
+		work += pr.w.rows * pr.w.cols
+		if pr.up != nil {
+			work += pr.w.rows * pr.w.cols
+		}
+	}
+	p.pool.run(len(p.tasks), work*len(p.rows), func(worker, item int) {
+		t := p.tasks[item]
+		pr := products[t.product]
+		y := p.dots(worker, 0, pr.w, t, x)
+		var up []float32
+		if pr.up != nil {
+			up = p.dots(worker, 1, pr.up, t, x)
+		}
+		for i := range p.rows {
+			if pr.up == nil {
+				pr.store(i, t.first, y[i*t.n:][:t.n], nil)
+			} else {
+				pr.store(i, t.first, y[i*t.n:][:t.n], up[i*t.n:][:t.n])
+			}
+		}
+	})
+}
+
+// dots multiplies a panel with all rows; the result has t.n values per row.
+func (p *pass) dots(worker, slot int, w *tensor, t task, x []float32) []float32 {
+	s := &p.workers[worker]
+	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))
+	panel := w.widen(p.k, t.first, t.n, s.panel)
+	y := s.tile[slot]
+	p.k.Dots(y, t.n, panel, w.cols, t.n, x, w.cols, len(p.rows), w.cols)
+	return y
+}
+
+// each runs f for items 0 to n-1 that cost about so many operations each.
+func (p *pass) each(n, cost int, f func(worker, item int)) { p.pool.run(n, n*cost, f) }
+
+// copyTo stores products in dst, lines of n values.
+func copyTo(dst []float32, n int) func(row, first int, y, _ []float32) {
+	return func(row, first int, y, _ []float32) { copy(dst[row*n+first:], y) }
+}
+
+// addToStream adds products to the residual stream.
+func (p *pass) addToStream(row, first int, y, _ []float32) {
+	dst := p.stream[row*p.h.width+first:][:len(y)]
+	for i, v := range y {
+		dst[i] += v
+	}
+}

@@ -1,0 +1,242 @@
+package transformer
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"testing"
+
+	"lab/core/fault"
+	"lab/core/plugin/model"
+	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
+)
+
+// set returns an edit that gives a metadata key a value.
+func set(key string, value any) func(*ingredients) {
+	return func(m *ingredients) {
+		for i := range m.pairs {
+			if m.pairs[i].Key == key {
+				m.pairs[i].Value = value
+				return
+			}
+		}
+		m.pairs = append(m.pairs, gguf.Pair{Key: key, Value: value})
+	}
+}
+
+// drop returns an edit that removes a metadata key or a tensor.
+func drop(name string) func(*ingredients) {
+	return func(m *ingredients) {
+		for i := range m.pairs {
+			if m.pairs[i].Key == name {
+				m.pairs = append(m.pairs[:i], m.pairs[i+1:]...)
+				return
+			}
+		}
+		for i := range m.tensors {
+			if m.tensors[i].Name == name {
+				m.tensors = append(m.tensors[:i], m.tensors[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+// retensor returns an edit that changes one tensor.
+func retensor(name string, change func(b *gguf.Blob)) func(*ingredients) {
+	return func(m *ingredients) {
+		for i := range m.tensors {
+			if m.tensors[i].Name == name {
+				change(&m.tensors[i])
+			}
+		}
+	}
+}
+
+func openBytes(t testing.TB, data []byte) (*engine, error) {
+	t.Helper()
+	f, err := gguf.Read(`"m"`, data)
+	if err != nil {
+		return nil, err
+	}
+	return open(context.Background(), f, "m", options{threads: 1, cacheBytes: 1 << 24, kernels: kernel.Best()})
+}
+
+func TestModelsThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
+	s := small()
+	q4 := func(b *gguf.Blob) {
+		b.Type = 2 // Q4_0: 18 bytes for 32 values
+		b.Data = make([]byte, len(b.Data)/4/32*18)
+	}
+	many := make([]float32, s.vocab)
+	many[5] = float32(math.NaN())
+	rows := []struct {
+		name  string
+		edit  func(*ingredients)
+		kind  fault.Kind
+		words []string
+	}{
+		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
+		{"another architecture", set("general.architecture", "gemma3"), fault.Model, []string{"gemma3", "known: llama"}},
+		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
+		{"a key nobody knows", set("llama.attention.clamp_kqv", float32(3)), fault.Model, []string{"llama.attention.clamp_kqv", "not understood"}},
+		{"experts", set("llama.expert_count", uint32(8)), fault.Model, []string{"llama.expert_count", "experts"}},
+		{"attention that looks ahead", set("llama.attention.causal", false), fault.Model, []string{"llama.attention.causal"}},
+		{"another rope scaling", set("llama.rope.scaling.type", "yarn"), fault.Model, []string{"yarn", "known: linear, none"}},
+		{"no context length", drop("llama.context_length"), fault.Data, []string{"llama.context_length", "missing"}},
+		{"a context of zero", set("llama.context_length", uint32(0)), fault.Data, []string{"llama.context_length", "is 0, outside [1,"}},
+		{"layers without end", set("llama.block_count", uint32(1<<31)), fault.Data, []string{"llama.block_count", "outside"}},
+		{"a layer too many", set("llama.block_count", uint32(3)), fault.Data, []string{`tensor "blk.2.attn_norm.weight" is missing`}},
+		{"a layer too few", set("llama.block_count", uint32(1)), fault.Model, []string{"blk.1.", "no place"}},
+		{"a number as text", set("llama.block_count", "2"), fault.Data, []string{"llama.block_count", "is text"}},
+		{"heads that key heads do not divide", set("llama.attention.head_count_kv", uint32(4)), fault.Data, []string{"head_count_kv", "no divisor"}},
+		{"zero heads", set("llama.attention.head_count", uint32(0)), fault.Data, []string{"head_count", "outside"}},
+		{"keys and values apart", set("llama.attention.value_length", uint32(8)), fault.Data, []string{"value_length"}},
+		{"an odd rotation", set("llama.rope.dimension_count", uint32(7)), fault.Data, []string{"dimension_count", "even"}},
+		{"a rotation beyond the head", set("llama.rope.dimension_count", uint32(18)), fault.Data, []string{"dimension_count", "at most"}},
+		{"a NaN epsilon", set("llama.attention.layer_norm_rms_epsilon", float32(math.NaN())), fault.Data, []string{"layer_norm_rms_epsilon"}},
+		{"a negative base", set("llama.rope.freq_base", float32(-1)), fault.Data, []string{"freq_base"}},
+		{"a base of one half", set("llama.rope.freq_base", float32(0.5)), fault.Data, []string{"freq_base", "above 1"}},
+		{"a tensor missing", drop("blk.1.ffn_up.weight"), fault.Data, []string{`"blk.1.ffn_up.weight" is missing`}},
+		{"a tensor too many", func(m *ingredients) {
+			m.tensors = append(m.tensors, gguf.Blob{Tensor: gguf.Tensor{Name: "blk.0.attn_q.bias", Dims: []int{1}}, Data: make([]byte, 4)})
+		}, fault.Model, []string{"blk.0.attn_q.bias", `no place in the architecture "llama"`}},
+		{"a tensor turned", retensor("blk.0.ffn_up.weight", func(b *gguf.Blob) { b.Dims = []int{96, 64} }), fault.Data,
+			[]string{"blk.0.ffn_up.weight", "[96 64]", "[64 96]"}},
+		{"a vector as a matrix", retensor("output_norm.weight", func(b *gguf.Blob) { b.Dims = []int{64, 1} }), fault.Data,
+			[]string{"output_norm.weight", "[64 1]"}},
+		{"a quantisation nobody knows here", retensor("blk.0.ffn_up.weight", q4), fault.Model,
+			[]string{"blk.0.ffn_up.weight", "Q4_0", "known: F32, F16, Q8_0"}},
+		{"fewer tokens than table rows", func(m *ingredients) {
+			for _, p := range vocabularyPairs(299) {
+				set(p.Key, p.Value)(m)
+			}
+		}, fault.Data, []string{"token_embd.weight", "[64 300]", "[64 299]"}},
+		{"no tokenizer", drop("tokenizer.ggml.model"), fault.Data, []string{"tokenizer.ggml.model", "missing"}},
+		{"another tokenizer", set("tokenizer.ggml.model", "gpt2"), fault.Model, []string{"gpt2", "known: llama"}},
+		{"no tokens", drop("tokenizer.ggml.tokens"), fault.Data, []string{"tokenizer.ggml.tokens", "missing"}},
+		{"scores for other tokens", set("tokenizer.ggml.scores", []float32{1}), fault.Data, []string{"tokenizer.ggml.scores", "300 float32"}},
+		{"a NaN score", set("tokenizer.ggml.scores", many), fault.Data, []string{"token 5", "NaN"}},
+		{"a begin token outside", set("tokenizer.ggml.bos_token_id", uint32(300)), fault.Data, []string{"300"}},
+		{"a begin token beyond int32", set("tokenizer.ggml.bos_token_id", uint32(math.MaxUint32)), fault.Data, []string{"bos_token_id"}},
+		{"an end-of-turn token outside", set("tokenizer.ggml.eot_token_id", uint32(300)), fault.Data, []string{"end token 300"}},
+		{"an end token after every text", set("tokenizer.ggml.add_eos_token", true), fault.Model, []string{"add_eos_token"}},
+		{"a character map", set("tokenizer.ggml.precompiled_charsmap", []int32{1}), fault.Model, []string{"character map"}},
+		{"a token type of 9", func(m *ingredients) {
+			types := make([]int32, s.vocab)
+			for i := range types {
+				types[i] = 9
+			}
+			set("tokenizer.ggml.token_type", types)(m)
+		}, fault.Data, []string{"type 9"}},
+		{"a frequency factor of zero", func(m *ingredients) {
+			m.tensors = append(m.tensors, gguf.Blob{Tensor: gguf.Tensor{Name: "rope_freqs.weight", Dims: []int{8}}, Data: make([]byte, 32)})
+		}, fault.Data, []string{"rope_freqs.weight", "positive"}},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			s := small()
+			s.edit = r.edit
+			_, err := openBytes(t, s.bytes(t, 7))
+			wantError(t, err, r.kind, r.words...)
+		})
+	}
+}
+
+func TestKeysThatOnlyDescribeAreAccepted(t *testing.T) {
+	for key, value := range map[string]any{
+		"llama.vocab_size": uint32(300), "llama.tensor_data_layout": "x", "llama.expert_count": uint32(0),
+		"llama.attention.causal": true, "llama.rope.scaling.type": "none", "general.url": "x",
+		"tokenizer.chat_template": "{{ x }}", "tokenizer.ggml.padding_token_id": uint32(0),
+	} {
+		s := small()
+		s.edit = set(key, value)
+		e, err := openBytes(t, s.bytes(t, 7))
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+			continue
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTextFromAFileCannotDriveATerminal(t *testing.T) {
+	s := small()
+	s.edit = set("general.name", "a\x1b[31m\xffb")
+	e := s.open(t, 7, 1, kernel.Best())
+	if got, want := e.Info().Description, `a\x1b[31m\xffb`; got != want {
+		t.Errorf("described as %q, want %q", got, want)
+	}
+}
+
+// mangled runs a damaged file as far as it goes: it must open or fail, and, when
+// it opens, compute or fail. Nothing may panic.
+func mangled(t testing.TB, data []byte) {
+	e, err := openBytes(t, data)
+	if err != nil {
+		if k := fault.KindOf(err); k != fault.Data && k != fault.Model && k != fault.Limit {
+			t.Errorf("kind %v: %v", k, err)
+		}
+		return
+	}
+	defer e.Close()
+	rows := rowsFor(e, 1)
+	_, err = e.Forward(context.Background(), []model.Input{{Tokens: []int32{0}, Want: model.Last, Scores: rows}})
+	if err != nil && fault.KindOf(err) == fault.Internal {
+		t.Errorf("unclassified: %v", err)
+	}
+	if _, err := e.Encode(context.Background(), []byte("w0 w1"), model.EncodeOptions{Begin: true, Special: true}); err != nil {
+		t.Logf("encode: %v", err)
+	}
+}
+
+func TestDamagedModelsNeverPanic(t *testing.T) {
+	s := shape{vocab: 262, context: 8, width: 4, layers: 1, heads: 2, kvHeads: 1, headSize: 2, ffn: 4}
+	whole := s.bytes(t, 7)
+	f, err := gguf.Read("whole", whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := 0
+	for _, x := range f.Tensors {
+		end = max(end, int(x.Offset+x.Size))
+	}
+	for n := 0; n < end; n += 1 + n/500 {
+		if _, err := openBytes(t, whole[:n:n]); err == nil {
+			t.Fatalf("a file cut to %d of %d bytes opens", n, end)
+		}
+	}
+	for at := range len(whole) {
+		// Every byte outside the long lists of the tokenizer, and some inside.
+		if at > 1200 && at < int(f.Tensors[0].Offset)-1000 && at%101 != 0 {
+			continue
+		}
+		for _, flip := range []byte{[]byte{1, 0x80, 0xff}[at%3]} {
+			data := bytes.Clone(whole)
+			data[at] ^= flip
+			func() {
+				defer func() {
+					if r := recover(); r != nil {
+						t.Fatalf("byte %d flipped by %#x: panic %v", at, flip, r)
+					}
+				}()
+				mangled(t, data)
+			}()
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	s := shape{vocab: 262, context: 8, width: 4, layers: 1, heads: 2, kvHeads: 1, headSize: 2, ffn: 4}
+	f.Add(s.bytes(f, 7))
+	for i, edit := range []func(*ingredients){
+		set("llama.block_count", uint32(2)), set("llama.attention.head_count", uint32(1)), drop("output_norm.weight"),
+	} {
+		s.edit = edit
+		f.Add(s.bytes(f, uint64(i)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { mangled(t, data) })
+}

@@ -1,0 +1,56 @@
+package transformer
+
+import "lab/core/plugin/model"
+
+// usage counts what a call cost. Everything but the seconds follows from the
+// batch alone:
+//
+//   - FLOPs (F3 and F4 of the cost model): 2 per weight that a token is
+//     multiplied with, the matrix of the scores for wanted rows only, and
+//     4*heads*headSize per layer and attended position; the token's own counts.
+//   - BytesMoved (F7): the stored weights once per maxRows tokens, the
+//     embedding row and the new keys and values of every token, and for every
+//     token the keys and values it attends to.
+//
+// A call that mixes prefill and decode shares its seconds between them as its
+// FLOPs are.
+func (e *engine) usage(batch []model.Input, seconds float64) model.Usage {
+	var u model.Usage
+	var prefillFLOPs, tokens, attended int64
+	wanted := false
+	for _, in := range batch {
+		n := int64(len(in.Tokens))
+		// Σ (start+i) for i = 1 to n
+		positions := n*int64(in.Start) + n*(n+1)/2
+		flops := e.flops(n, int64(len(in.Scores)), positions)
+		u.FLOPs += flops
+		attended += positions
+		tokens += n
+		wanted = wanted || len(in.Scores) > 0
+		if n > 1 {
+			u.PrefillTokens += n
+			prefillFLOPs += flops
+		} else {
+			u.DecodeTokens += n
+		}
+	}
+	if u.FLOPs > 0 {
+		u.PrefillSeconds = seconds * float64(prefillFLOPs) / float64(u.FLOPs)
+		u.DecodeSeconds = seconds * float64(u.FLOPs-prefillFLOPs) / float64(u.FLOPs)
+	}
+	passes := (tokens + maxRows - 1) / maxRows
+	u.BytesMoved = passes*e.weight.bodyBytes + tokens*e.weight.embedRowBytes + (attended+tokens)*e.hyper.kvBytes()
+	if wanted {
+		u.BytesMoved += e.weight.headBytes
+	}
+	u.CacheBytes = e.cache.bytes()
+	return u
+}
+
+// flops is the work of n tokens of one sequence of which so many want scores,
+// attending to so many positions in all.
+func (e *engine) flops(n, scores, positions int64) int64 {
+	h := &e.hyper
+	return 2*(e.weight.bodyMultiplied*n+e.weight.headMultiplied*scores) +
+		4*int64(h.heads)*int64(h.headSize)*int64(h.layers)*positions
+}

@@ -1,0 +1,179 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+
+	"lab/core/fault"
+	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
+)
+
+// tensor is a stored matrix (or, with one row, a vector), used where it lies:
+// rows are widened to float32 when they are needed, so that the bytes that are
+// digested are the ones that are computed with.
+type tensor struct {
+	name       string
+	format     kernel.Format
+	rows, cols int
+	data       []byte
+	floats     []float32 // data as float32, when it is stored so and aligned
+}
+
+// bytes is the stored size.
+func (t *tensor) bytes() int64 { return int64(len(t.data)) }
+
+// widen returns rows first to first+n in float32, in scratch unless they are
+// stored so.
+func (t *tensor) widen(k *kernel.Kernels, first, n int, scratch []float32) []float32 {
+	if t.floats != nil {
+		return t.floats[first*t.cols : (first+n)*t.cols]
+	}
+	size := t.format.Bytes(t.cols)
+	scratch = scratch[:n*t.cols]
+	k.Widen(scratch, t.data[first*size:(first+n)*size], t.format)
+	return scratch
+}
+
+// need is a tensor that a part wants.
+type need struct {
+	name string // without the prefix of its block
+	dims []int  // columns and, for a matrix, rows
+	// tied names a tensor to be used when this one is absent; optional lets it
+	// be absent altogether.
+	tied     string
+	optional bool
+}
+
+// multiplied returns the number of weights that a row is multiplied with.
+func (n need) multiplied() int64 {
+	if len(n.dims) != 2 {
+		return 0
+	}
+	return int64(n.dims[0]) * int64(n.dims[1])
+}
+
+// formats are the storage types that are computed with.
+func formats() map[gguf.Type]kernel.Format {
+	return map[gguf.Type]kernel.Format{gguf.F32: kernel.F32, gguf.F16: kernel.F16, gguf.Q8_0: kernel.Q8_0}
+}
+
+// loader finds tensors and remembers which ones were used.
+type loader struct {
+	file *gguf.File
+	name string
+	used map[string]bool
+}
+
+// tensor returns what n asks for, or nil when it is absent and may be.
+func (l *loader) tensor(prefix string, n need) (*tensor, error) {
+	name := prefix + n.name
+	t, ok := l.file.Tensor(name)
+	if !ok && n.tied != "" {
+		name = n.tied
+		t, ok = l.file.Tensor(name)
+	}
+	if !ok {
+		if n.optional {
+			return nil, nil
+		}
+		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q is missing", name)
+	}
+	l.used[name] = true
+	if !slices.Equal(t.Dims, n.dims) {
+		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q has the shape %v; the metadata asks for %v", name, t.Dims, n.dims)
+	}
+	format, ok := formats()[t.Type]
+	if !ok {
+		return nil, fault.New(fault.Model, "open model", l.name, "tensor %q is stored as %v", name, t.Type).
+			Fix("known: F32, F16, Q8_0; convert the file to one of them")
+	}
+	out := &tensor{name: name, format: format, cols: t.Dims[0], rows: 1, data: l.file.Data(t)}
+	if len(t.Dims) == 2 {
+		out.rows = t.Dims[1]
+	}
+	if format == kernel.F32 {
+		out.floats, _ = kernel.View(out.data)
+	}
+	return out, nil
+}
+
+// finish refuses tensors that no part has asked for: a model that carries, say,
+// biases is not the model that is computed without them.
+func (l *loader) finish(architecture string) error {
+	for _, t := range l.file.Tensors {
+		if !l.used[t.Name] {
+			return fault.New(fault.Model, "open model", l.name, "tensor %q has no place in the architecture %q", t.Name, architecture).
+				Fix("the file needs an architecture that is not known here")
+		}
+	}
+	return nil
+}
+
+// weights are the tensors of a model, part by part in the order of the
+// architecture's tables.
+type weights struct {
+	ropeFactors *tensor // nil when absent
+
+	embed []*tensor
+	block [][][]*tensor // by layer, by part
+	head  [][]*tensor
+
+	bodyMultiplied, headMultiplied int64 // weights a token is multiplied with
+	bodyBytes, headBytes           int64 // stored bytes read for a pass
+	embedRowBytes                  int64
+}
+
+// load finds and checks all tensors.
+func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, error) {
+	l := &loader{file: file, name: name, used: map[string]bool{}}
+	w := &weights{}
+	factors := need{name: a.ropeFactors, dims: []int{h.ropeSize / 2}, optional: true}
+	var err error
+	if w.ropeFactors, err = l.tensor("", factors); err != nil {
+		return nil, err
+	}
+	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
+		return nil, err
+	}
+	w.embedRowBytes = w.embed[0].bytes() / int64(h.vocab)
+	for layer := range h.layers {
+		parts := make([][]*tensor, len(a.block))
+		for i, p := range a.block {
+			tensors, multiplied, bytes, err := l.part(fmt.Sprintf("blk.%d.", layer), p, h)
+			if err != nil {
+				return nil, err
+			}
+			parts[i] = tensors
+			w.bodyMultiplied += multiplied
+			w.bodyBytes += bytes
+		}
+		w.block = append(w.block, parts)
+	}
+	for _, p := range a.head {
+		tensors, multiplied, bytes, err := l.part("", p, h)
+		if err != nil {
+			return nil, err
+		}
+		w.head = append(w.head, tensors)
+		w.headMultiplied += multiplied
+		w.headBytes += bytes
+	}
+	return w, l.finish(a.name)
+}
+
+// part finds the tensors of one part.
+func (l *loader) part(prefix string, p part, h *hyper) (tensors []*tensor, multiplied, bytes int64, err error) {
+	for _, n := range p.needs(h) {
+		t, err := l.tensor(prefix, n)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		tensors = append(tensors, t)
+		if t != nil {
+			multiplied += n.multiplied()
+			bytes += t.bytes()
+		}
+	}
+	return tensors, multiplied, bytes, nil
+}
