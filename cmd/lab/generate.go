@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -113,8 +114,8 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 			return err
 		}
 		report = &generateReport{Schema: "lab/generate/1", Prompt: prompt, Chain: c.String(), Effective: c.Effective(),
-			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: r.Samples, Usage: usageJSON(r.Usage),
-			Warnings: r.Warnings, Interrupted: fault.KindOf(err) == fault.Interrupted && err != nil}
+			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: started(r.Samples), Usage: usageJSON(r.Usage),
+			Warnings: r.Warnings, Interrupted: err != nil && fault.KindOf(err) == fault.Interrupted}
 		return err
 	}
 	return s.with(cmd, []string{"samplers", "models"}, work, func(record experiment.Record) error {
@@ -130,6 +131,13 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
 		}
 		return nil
+	})
+}
+
+// started drops the samples an interrupt came before.
+func started(all []trace.Sample) []trace.Sample {
+	return slices.DeleteFunc(all, func(s trace.Sample) bool {
+		return s.Stop.Reason == trace.Interrupted && len(s.Tokens) == 0
 	})
 }
 

@@ -26,9 +26,13 @@ func TestMain(m *testing.M) {
 }
 
 // TestCommands runs the command as a user does, one scenario per file. The
-// repository's scripts folder is at $SCRIPTS.
+// repository's scripts folder is at $SCRIPTS, this binary at $SELF.
 func TestCommands(t *testing.T) {
 	scripts, err := filepath.Abs("../../scripts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +41,7 @@ func TestCommands(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCRIPTS", scripts)
+			env.Setenv("SELF", self)
 			return nil
 		},
 	})

@@ -105,8 +105,12 @@ func New(kind Kind, op, subject, problem string, args ...any) *Error {
 }
 
 // Wrap returns an error caused by err that keeps err's kind when it has one,
-// and takes kind otherwise.
+// and takes kind otherwise. An error that already says op and subject is
+// returned as it is.
 func Wrap(err error, kind Kind, op, subject string) *Error {
+	if same, ok := err.(*Error); ok && same.Op == op && same.Subject == subject {
+		return same
+	}
 	var inner *Error
 	if errors.As(err, &inner) {
 		kind = inner.Kind

@@ -16,6 +16,7 @@ func TestErrorReadsOperationSubjectProblemCure(t *testing.T) {
 		{"all four parts", New(Usage, "sampler", "top_p", "p = %g is outside (0, 1]", 1.2).Fix("use 1 to keep every token"),
 			"sampler: top_p: p = 1.2 is outside (0, 1]; use 1 to keep every token"},
 		{"no subject", New(Data, "read", "", "bad magic"), "read: bad magic"},
+		{"the same place is not said twice", Wrap(New(Data, "read", `"x"`, "bad magic"), Data, "read", `"x"`), `read: "x": bad magic`},
 		{"a cause", Wrap(io.EOF, Data, "read", `"x.gguf"`), `read: "x.gguf": EOF`},
 	}
 	for _, r := range rows {

@@ -85,15 +85,6 @@ func tidy(socketDir string, planes *plane.Table) {
 	if socketDir == "" {
 		return
 	}
-	entries, err := os.ReadDir(socketDir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if e.Type()&os.ModeSocket != 0 {
-			_ = os.Remove(filepath.Join(socketDir, e.Name()))
-		}
-	}
-	_ = os.Remove(socketDir)
+	child.RemoveSockets(socketDir)
 	_ = os.Remove(filepath.Dir(socketDir))
 }

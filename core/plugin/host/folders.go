@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
 	"lab/core/fault"
+	"lab/core/plugin/internal/child"
 )
 
 // A private folder is named so that folders of dead hosts can be told from
@@ -17,16 +19,15 @@ const folderPrefix = "lab-plug-"
 
 var (
 	folderName = regexp.MustCompile(`^lab-plug-[0-9]+$`)
-	socketDirs = regexp.MustCompile(`^plugin-dir[0-9]+$`)
-	socketName = regexp.MustCompile(`^plugin[0-9]+$`)
+	pluginName = regexp.MustCompile(`^[0-9]+$`)
 	planeName  = regexp.MustCompile(`^plane-[0-9]+$`)
 )
 
-// longestFolder is how long the path of a private folder may be. Inside it come
-// the folder and the socket of each plugin, "/plugin-dir" and "/plugin" with up
-// to ten digits each; the address of a unix socket holds 103 bytes on the
-// tightest system (104 with its end).
-const longestFolder = 103 - len("/plugin-dir") - len("/plugin") - 2*10
+// longestParent is how long the path may be in which a private folder is made.
+// The address of a unix socket holds 103 bytes on the tightest system (104 with
+// its end), of which the folder's name with ten digits, the number of a process
+// with six, and go-plugin's name for the socket with ten are taken.
+const longestParent = 103 - len("/"+folderPrefix) - 10 - len("/") - 6 - len("/plugin") - 10
 
 // youngest is the age below which a folder is not taken for a dead host's: it
 // may not be locked yet.
@@ -40,52 +41,65 @@ type folders struct {
 	mu   sync.Mutex
 	path string
 	lock *os.File
+	made int
 }
 
-// get returns the private folder, with mode 0700.
-func (f *folders) get() (string, error) {
+// next makes a folder for one more process, in the private folder of this host.
+func (f *folders) next() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.prepare(); err != nil {
+		return "", err
+	}
+	f.made++
+	path := filepath.Join(f.path, strconv.Itoa(f.made))
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return "", fault.Wrap(err, fault.Plugin, "socket folder", "")
+	}
+	return path, nil
+}
+
+// prepare makes the private folder, with mode 0700.
+func (f *folders) prepare() error {
 	if f.path != "" {
-		return f.path, nil
+		return nil
 	}
 	parent, err := socketParent(f.parent)
 	if err != nil {
-		return "", err
+		return err
 	}
 	path, lock, err := privateFolder(parent)
 	if err != nil {
-		return "", fault.Wrap(err, fault.Plugin, "socket folder", "").
+		return fault.Wrap(err, fault.Plugin, "socket folder", "").
 			Fix("set TMPDIR to a folder that can be written to")
 	}
 	sweep(parent, f.log)
 	f.path, f.lock = path, lock
-	return path, nil
+	return nil
 }
 
 // socketParent returns a folder whose path is short enough for sockets.
 func socketParent(given string) (string, error) {
-	longest := longestFolder - len("/"+folderPrefix) - 10
 	if given != "" {
 		abs, err := filepath.Abs(given)
 		if err != nil {
 			return "", fault.Wrap(err, fault.Plugin, "socket folder", fault.Quote(given, 120))
 		}
-		if len(abs) > longest {
+		if len(abs) > longestParent {
 			return "", fault.New(fault.Plugin, "socket folder", fault.Quote(abs, 120),
-				"its path of %d bytes is too long for the address of a socket", len(abs)).Fix("choose a folder with at most %d bytes", longest)
+				"its path of %d bytes is too long for the address of a socket", len(abs)).Fix("choose a folder with at most %d bytes", longestParent)
 		}
 		return abs, nil
 	}
 	temp := os.TempDir()
-	if len(temp) <= longest {
+	if len(temp) <= longestParent {
 		return temp, nil
 	}
 	const short = "/tmp"
 	if info, err := os.Stat(short); err != nil || !info.IsDir() {
 		return "", fault.New(fault.Plugin, "socket folder", fault.Quote(temp, 120),
 			"its path of %d bytes is too long for the address of a socket, and there is no %s", len(temp), short).
-			Fix("set TMPDIR to a folder with at most %d bytes", longest)
+			Fix("set TMPDIR to a folder with at most %d bytes", longestParent)
 	}
 	return short, nil
 }
@@ -153,14 +167,8 @@ func removeRemains(path string) {
 		switch {
 		case e.Type().IsRegular() && planeName.MatchString(e.Name()):
 			_ = os.Remove(inner)
-		case e.IsDir() && socketDirs.MatchString(e.Name()):
-			sockets, _ := os.ReadDir(inner)
-			for _, s := range sockets {
-				if s.Type()&os.ModeSocket != 0 && socketName.MatchString(s.Name()) {
-					_ = os.Remove(filepath.Join(inner, s.Name()))
-				}
-			}
-			_ = os.Remove(inner)
+		case e.IsDir() && pluginName.MatchString(e.Name()):
+			child.RemoveSockets(inner)
 		}
 	}
 	_ = os.Remove(path)

@@ -31,7 +31,7 @@ func (p *plug) launch(ctx context.Context) (*instance, error) {
 	if err := p.sameBinary(); err != nil {
 		return nil, err
 	}
-	folder, err := p.host.sockets.get()
+	folder, err := p.host.sockets.next()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Plugin, p.name(), "start")
 	}
@@ -64,7 +64,7 @@ func (p *plug) launch(ctx context.Context) (*instance, error) {
 	if err != nil {
 		return nil, p.explain(ctx, proc, err)
 	}
-	i := &instance{conn: conn, proc: proc, planes: map[uint32]bool{}, texts: map[string]bool{}}
+	i := &instance{conn: conn, proc: proc, folder: folder, planes: map[uint32]bool{}, texts: map[string]bool{}}
 	if i.about, err = p.describe(caller, i, time.Until(deadline)); err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func (m *Model) Encode(ctx context.Context, text []byte, opt model.EncodeOptions
 	}
 	tokens, err := wire.GetTokens(answer.GetTokens(), m.info.VocabSize, "tokens")
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Plugin, m.plug.name(), "encode")
+		return nil, m.plug.fault("encode", "%s", problem(err))
 	}
 	return tokens, nil
 }

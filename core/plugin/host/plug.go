@@ -38,6 +38,7 @@ type instance struct {
 	conn   *wire.Conn
 	proc   *child.Process
 	about  *about
+	folder string // of its socket
 
 	mu       sync.Mutex
 	noPlanes bool // an attachment was refused
@@ -123,7 +124,10 @@ func (p *plug) kill(i *instance) {
 		p.current = nil
 	}
 	p.mu.Unlock()
-	go func() { _ = i.conn.Close(0) }() // releases what go-plugin holds
+	go func() { // releases what go-plugin holds
+		_ = i.conn.Close(0)
+		child.RemoveSockets(i.folder)
+	}()
 }
 
 func (p *plug) close() error {

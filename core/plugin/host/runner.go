@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -351,13 +352,23 @@ func readRow(m *wire.Row, slot *wire.Slot, vocab int, table *plane.Table) (row d
 		return bad("its row has a vocabulary of %d, not %d", m.GetVocab(), vocab)
 	}
 	row, err = wire.GetRow(m, table)
-	if err != nil {
-		return dist.Scores{}, false, fault.Wrap(err, fault.Plugin, "", "a malformed row")
+	if err == nil {
+		err = wire.CheckScores(&row)
 	}
-	if err := wire.CheckScores(&row); err != nil {
-		return dist.Scores{}, false, fault.Wrap(err, fault.Plugin, "", "a malformed row")
+	if err != nil {
+		return bad("it left a malformed row: %s", problem(err))
 	}
 	return row, inPlace, nil
+}
+
+// problem is what an error says without its operation and cure: a row that is
+// no row is the plugin's fault here, whatever it would be elsewhere.
+func problem(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Problem != "" {
+		return f.Problem
+	}
+	return err.Error()
 }
 
 // storeInline copies a row that came as bytes to where the caller's is: the

@@ -30,7 +30,7 @@ type Child interface {
 type DialOptions struct {
 	// Start starts the process with the given environment in addition to its own.
 	Start     func(env []string) (Child, error)
-	SocketDir string // existing, private; the socket is made in a folder inside it
+	SocketDir string // existing, of this process alone; the socket is made in it
 	Timeout   time.Duration
 	TLS       bool
 	Log       *slog.Logger
@@ -56,7 +56,9 @@ func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
 		VersionedPlugins: map[int]goplugin.PluginSet{Protocol: {setName: &registration{}}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			link.env = cmd.Env
+			// go-plugin would have the socket in a folder of its own inside ours; its
+			// address has no bytes to spare.
+			link.env = append(cmd.Env, SocketDirEnv+"="+opt.SocketDir)
 			return link, nil
 		},
 		SkipHostEnv:      true,
