@@ -32,8 +32,9 @@
 //
 // english.pcfg is the grammar, vocab.json its vocabulary. The command in folder
 // vocab builds the vocabulary from the grammar, the one in folder corpus writes
-// training text with its true distributions. A change to either file ends the
-// fit of every model trained on them.
+// training text with its true distributions. A model trained on them is tied to
+// the vocabulary, whose ids must not change; so it is built once and stays as it
+// is when the grammar's text is corrected later.
 //
 // Lines that start with # are comments; headings stand at the margin, and what
 // belongs to them is indented. A line that ends in " \" goes on in the next.

@@ -13,11 +13,11 @@ import (
 const (
 	maxSource      = 4 << 20
 	maxProductions = 200_000
-	maxItems       = 2_000      // of one alternative
-	maxExpansions  = 1_000_000  // leftmost expansions of all nonterminals
-	maxCells       = 20_000_000 // symbols in them
-	maxSteps       = 2_000_000_000
-	maxNesting     = 32 // groups inside groups
+	maxItems       = 2_000       // of one alternative
+	maxExpansions  = 1_000_000   // leftmost expansions of all nonterminals
+	maxCells       = 20_000_000  // symbols in them
+	maxSteps       = 300_000_000 // of the length check
+	maxNesting     = 32          // groups inside groups
 )
 
 // source is a grammar file as written, before its features are expanded.

@@ -109,7 +109,7 @@ func build(name string, text []byte, s settings) (file []byte, report string, er
 	if err != nil {
 		return nil, "", fault.Wrap(err, fault.Usage, "vocab", "--size")
 	}
-	if report, err = fit(v, counts); err != nil {
+	if _, report, err = fit(v, counts); err != nil {
 		return nil, "", err
 	}
 	how := fmt.Sprintf("byte-pair encoding of %d documents sampled from %s, seed %d", s.documents, name, s.seed)
@@ -145,12 +145,13 @@ func count(name string, text []byte, s settings) (map[string]int, error) {
 	return counts, nil
 }
 
-// fit says how many words the vocabulary writes as one token.
-func fit(v spm.Vocab, counts map[string]int) (string, error) {
+// fit returns the share of words, marks included, that the vocabulary writes as
+// one token, and a line about it.
+func fit(v spm.Vocab, counts map[string]int) (share float64, report string, err error) {
 	v.AddSpacePrefix = false
 	tok, err := spm.New(v)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	whole, all, tokens, wholeTypes := 0, 0, 0, 0
 	for w, n := range counts {
@@ -162,6 +163,7 @@ func fit(v spm.Vocab, counts map[string]int) (string, error) {
 			wholeTypes++
 		}
 	}
-	return fmt.Sprintf("%d tokens; %.1f %% of words are one token (%d of %d different ones), %.3f tokens a word",
-		len(v.Pieces), 100*float64(whole)/float64(all), wholeTypes, len(counts), float64(tokens)/float64(all)), nil
+	share = float64(whole) / float64(all)
+	return share, fmt.Sprintf("%d tokens; %.1f %% of words are one token (%d of %d different ones), %.3f tokens a word",
+		len(v.Pieces), 100*share, wholeTypes, len(counts), float64(tokens)/float64(all)), nil
 }
