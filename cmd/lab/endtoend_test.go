@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"lab/core/experiment"
+	"lab/core/fault"
 	"lab/core/generate"
 	"lab/core/plugin/host"
 	"lab/core/plugin/param"
@@ -198,5 +200,86 @@ func TestClosingLeavesNoPlugin(t *testing.T) {
 	}
 	if left := append(children(t, "models"), children(t, "samplers")...); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
+	}
+}
+
+// A weight file that changes under an open model is noticed at the end of the
+// run: frozen means frozen.
+func TestChangedWeightsAreNoticed(t *testing.T) {
+	weights, err := os.ReadFile("../../plugins/models/transformer/tiny.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mine.gguf")
+	if err := os.WriteFile(path, weights, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := experiment.Open(host.Options{Builtins: builtins()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Model(context.Background(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := m.Verify(context.Background()); err != nil || now != m.Info().Digest {
+		t.Fatalf("before the change: %q, %v", now, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(len(weights) - 1)
+	if _, err := f.WriteAt([]byte{weights[last] ^ 1}, last); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	record, err := s.Close(context.Background())
+	if fault.KindOf(err) != fault.Model || !strings.Contains(err.Error(), "changed during the run") {
+		t.Errorf("got %v", err)
+	}
+	if r := record.Models[0]; r.DigestEnd == "" || r.DigestEnd == r.DigestOpen {
+		t.Errorf("the record has digests %q and %q", r.DigestOpen, r.DigestEnd)
+	}
+}
+
+// What --json prints reads back into its own type, with no other field, and
+// names its schema.
+func TestJSONReadsBack(t *testing.T) {
+	rows := []struct {
+		schema string
+		args   []string
+		into   any
+	}{
+		{"lab/next/1", []string{"next", "The weather today is", "--chain", "top_k:3"}, &nextReport{}},
+		{"lab/next/1", []string{"next", "The weather today is", "--model", "grammar"}, &nextReport{}},
+		{"lab/generate/1", []string{"generate", "The weather today is", "--samples", "2", "--max-tokens", "5"}, &generateReport{}},
+		{"lab/generate/1", []string{"generate", "The weather today is", "--model", "grammar", "--max-tokens", "5"}, &generateReport{}},
+		{"lab/model-info/1", []string{"model", "info", "tiny"}, &modelJSON{}},
+		{"lab/sampler-info/1", []string{"sampler", "info", "greedy"}, &struct {
+			Schema string `json:"schema"`
+			samplerJSON
+		}{}},
+		{"lab/plugin-list/1", []string{"plugin", "list"}, &struct {
+			Schema   string       `json:"schema"`
+			Plugins  []pluginJSON `json:"plugins"`
+			Warnings []string     `json:"warnings"`
+		}{}},
+	}
+	for _, r := range rows {
+		t.Run(strings.Join(r.args, " "), func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			if code := execute(context.Background(), append(r.args, "--json"), &out, &errOut); code != 0 {
+				t.Fatalf("exit code %d: %s", code, errOut.String())
+			}
+			if !strings.Contains(out.String(), `"schema": "`+r.schema+`"`) {
+				t.Errorf("the output does not name schema %s", r.schema)
+			}
+			d := json.NewDecoder(&out)
+			d.DisallowUnknownFields()
+			if err := d.Decode(r.into); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
