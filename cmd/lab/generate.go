@@ -65,7 +65,7 @@ the chain, the seed and i only: it is the same alone, among 64 and at any batch.
 		Example: `  lab generate "The weather today is"
   lab generate "The weather today is" --chain greedy --max-tokens 40
   lab generate "Anna has a" --chain "temperature:0.8 | top_p:0.95" --samples 3 --seed 7 --json`,
-		Args: exactArgs(1, "one prompt", `lab generate "The weather today is" --samples 3`),
+		Args: oneArg("one prompt", `lab generate "The weather today is" --samples 3`),
 	}
 	f := cmd.Flags()
 	f.StringVarP(&g.model, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")

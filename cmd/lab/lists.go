@@ -160,7 +160,7 @@ func samplerCommand(s *settings) *cobra.Command {
 		}, nil)
 	}
 	info := &cobra.Command{Use: "info NAME", Short: "Describe one sampler: settings, needs, source",
-		Args: exactArgs(1, "the name of a sampler", "lab sampler info top_p")}
+		Args: oneArg("the name of a sampler", "lab sampler info top_p")}
 	infoJSON := jsonFlag(info)
 	info.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.with(cmd, []string{"samplers"}, func(ctx context.Context, session *experiment.Session) error {
@@ -307,7 +307,7 @@ func modelCommand(s *settings) *cobra.Command {
 
 func modelInfoCommand(s *settings) *cobra.Command {
 	info := &cobra.Command{Use: "info NAME|PATH", Short: "Open a model and describe it: vocabulary, context, digest",
-		Args: exactArgs(1, "the name of a model or the path of a weight file", "lab model info tiny")}
+		Args: oneArg("the name of a model or the path of a weight file", "lab model info tiny")}
 	asJSON := jsonFlag(info)
 	info.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {

@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,10 +32,14 @@ func main() {
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 	root := newRoot()
+	results := &keptError{w: out}
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(results)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
+	if results.err != nil {
+		err = fault.Wrap(results.err, fault.Data, "lab", "standard output")
+	}
 	if err == nil {
 		return 0
 	}
@@ -45,19 +48,24 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "lab: interrupted:", err)
 		return fault.Interrupted.ExitCode()
 	}
-	var quiet *quietError
-	if !errors.As(err, &quiet) {
-		fmt.Fprintln(errOut, "lab:", script.Detail(err))
-	}
+	fmt.Fprintln(errOut, "lab:", script.Detail(err))
 	return fault.KindOf(err).ExitCode()
 }
 
-// quietError ends the command with a kind's exit code after its message was
-// already shown.
-type quietError struct{ err error }
+// keptError remembers the first failure to write results, so that printing code
+// need not check each line: a result that was not written is an error.
+type keptError struct {
+	w   io.Writer
+	err error
+}
 
-func (q *quietError) Error() string { return q.err.Error() }
-func (q *quietError) Unwrap() error { return q.err }
+func (k *keptError) Write(p []byte) (int, error) {
+	n, err := k.w.Write(p)
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
+}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -123,11 +131,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// exactArgs is cobra's ExactArgs with our kind of error: what is missing, and
-// an example.
-func exactArgs(n int, what, example string) cobra.PositionalArgs {
+// oneArg is cobra's ExactArgs(1) with our kind of error: what is missing, and an
+// example.
+func oneArg(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
+		if len(args) == 1 {
 			return nil
 		}
 		return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes %s, and %d arguments were given", what, len(args)).

@@ -94,7 +94,7 @@ the token that is drawn.`,
 		Example: `  lab next "The weather today is"
   lab next "The weather today is" --chain "temperature:1.5 | top_p:0.9" --top 30
   lab next "Anna has a" --model grammar --json`,
-		Args: exactArgs(1, "one prompt", `lab next "The weather today is"`),
+		Args: oneArg("one prompt", `lab next "The weather today is"`),
 	}
 	f := cmd.Flags()
 	f.StringVarP(&ref, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")

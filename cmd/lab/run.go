@@ -67,7 +67,7 @@ sources, settings, seed, chains, model and plugin digests) into a new folder
 under runs/, or into --out.`,
 		Example: `  lab run scripts/weather.tengo
   lab run scripts/weather.tengo --set model=grammar --seed 3 --out /tmp/weather`,
-		Args: exactArgs(1, "one script", "lab run scripts/weather.tengo"),
+		Args: oneArg("one script", "lab run scripts/weather.tengo"),
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&r.set, "set", nil, "key=value for the script's lab.arg(\"key\", default); may be repeated")

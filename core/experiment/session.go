@@ -8,6 +8,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,8 +79,7 @@ func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) 
 	}
 	engine, err := generate.New(ctx, handle)
 	if err != nil {
-		handle.Close()
-		return nil, err
+		return nil, errors.Join(err, handle.Close())
 	}
 	m := &Model{Engine: engine, Ref: ref, plugin: handle.Backend().Plugin, handle: handle}
 	s.models[ref] = m
@@ -199,10 +199,12 @@ func (s *Session) Close(ctx context.Context) (Record, error) {
 	for _, m := range s.order {
 		r, err := m.verify(ctx)
 		record.Models = append(record.Models, r)
+		if closeErr := m.handle.Close(); err == nil {
+			err = closeErr
+		}
 		if failure == nil {
 			failure = err
 		}
-		m.handle.Close()
 	}
 	record.Plugins = s.plugins(ctx)
 	record.Warnings = append(record.Warnings, s.host.Warnings()...)

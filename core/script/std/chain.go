@@ -23,7 +23,7 @@ var chainParam = script.Param{
 // Class implements script.Object.
 func (*Chain) Class() script.Class {
 	return script.Class{Name: "chain", Doc: "An ordered list of stages that ends with a selector.", Members: []script.Member{
-		getter("text", "string", "The chain in its own syntax, with the values that were given.", func(c *Chain) any { return c.Chain.String() }),
+		getter("text", "string", "The chain in its own syntax, with the values that were given.", func(c *Chain) any { return c.String() }),
 		getter("stages", "list of string", "The names of the stages, in order.", func(c *Chain) any {
 			names := make([]string, len(c.Stages))
 			for i, s := range c.Stages {
