@@ -75,7 +75,7 @@ func (t *task) show(finished int) {
 		t.bars = mpb.New(mpb.WithOutput(t.p.out), mpb.WithWidth(40))
 		t.bar = t.bars.AddBar(int64(t.total), mpb.BarRemoveOnComplete(),
 			mpb.PrependDecorators(decor.Name(t.label+" "), decor.CountersNoUnit("%d/%d samples")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6}), decor.Any(func(decor.Statistics) string {
 				return fmt.Sprintf(" %d tokens, %.0f token/s", t.tokens, t.rate())
 			})))
 	}

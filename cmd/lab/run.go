@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,7 +142,11 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			return t.Step, t.Done
 		}}
 	figures := &plotmod.Env{Folder: folder, Version: version,
-		Saved: func(name string) { record.Figures = append(record.Figures, name) }}
+		Saved: func(name string) {
+			if !slices.Contains(record.Figures, name) {
+				record.Figures = append(record.Figures, name)
+			}
+		}}
 	runner, err := script.New(script.Config{
 		Modules: []script.Module{std.Module(env), plotmod.Module(figures)},
 		Out:     cmd.OutOrStdout(),
