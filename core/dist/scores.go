@@ -175,6 +175,9 @@ func (s *Scores) Check() error {
 	if err := s.checkShape(); err != nil {
 		return err
 	}
+	if len(s.Values) > 0 && AllFinite(s.Values) {
+		return nil
+	}
 	// The maximum alone cannot tell a NaN; the comparison below fails for a NaN
 	// and for +Inf alike.
 	best := float32(math.Inf(-1))
@@ -213,6 +216,27 @@ func (s *Scores) checkShape() error {
 		last = id
 	}
 	return nil
+}
+
+// AllFinite reports whether no score is -Inf, +Inf or NaN, for a row of any
+// length; it is the quick answer for the usual row. Adding one to the exponent
+// field of a binary32 number without its sign carries into the sign's place
+// exactly when the exponent is all ones, so no comparison waits for another.
+func AllFinite(values []float32) bool {
+	const unsigned, one, carry = 0x7fffffff, 0x00800000, 0x80000000
+	wild := uint32(0)
+	for len(values) >= 8 {
+		v := (*[8]float32)(values)
+		wild |= (math.Float32bits(v[0])&unsigned + one) | (math.Float32bits(v[1])&unsigned + one) |
+			(math.Float32bits(v[2])&unsigned + one) | (math.Float32bits(v[3])&unsigned + one) |
+			(math.Float32bits(v[4])&unsigned + one) | (math.Float32bits(v[5])&unsigned + one) |
+			(math.Float32bits(v[6])&unsigned + one) | (math.Float32bits(v[7])&unsigned + one)
+		values = values[8:]
+	}
+	for _, v := range values {
+		wild |= math.Float32bits(v)&unsigned + one
+	}
+	return wild&carry == 0
 }
 
 func badScores(format string, args ...any) *fault.Error {

@@ -126,17 +126,16 @@ func (p *plug) sameBinary() error {
 	if p.builtin {
 		return nil
 	}
-	first, err := p.digest()
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return p.cannotExecute(err)
-		}
-		return err
-	}
 	now, err := hashFile(p.path)
 	if err != nil {
 		return p.cannotExecute(err)
 	}
+	p.mu.Lock()
+	if p.sum == "" {
+		p.sum = now
+	}
+	first := p.sum
+	p.mu.Unlock()
 	if now != first {
 		return p.fault("start", "its executable changed while it was in use: SHA-256 %s, now %s", first, now).
 			Fix("run the whole command again")
@@ -263,6 +262,7 @@ func (h *Host) Backend(ctx context.Context, ref string) (Backend, error) {
 // one and goes before aliases.
 func look[T any](ctx context.Context, h *Host, what, name string, of func(*plug, *about) []T, names func(T) []string, fits func(T) bool) (T, error) {
 	var none T
+	var qualified *fault.Error
 	if owner, own, ok := strings.Cut(name, "/"); ok {
 		if p := h.find(owner); p != nil {
 			i, err := p.instance(ctx)
@@ -270,12 +270,14 @@ func look[T any](ctx context.Context, h *Host, what, name string, of func(*plug,
 				return none, err
 			}
 			found, known, ok := pick(of(p, i.about), own, names, nil)
-			if !ok {
-				e := fault.Unknown(what, what, own, known)
-				e.Subject = p.name()
-				return none, e
+			if ok {
+				return found, nil
 			}
-			return found, nil
+			qualified = fault.Unknown(what, what, own, known)
+			qualified.Subject = p.name()
+			if fits == nil {
+				return none, qualified
+			} // else it may be a path whose first folder is called like a plugin
 		}
 	}
 	var known []string
@@ -289,7 +291,7 @@ func look[T any](ctx context.Context, h *Host, what, name string, of func(*plug,
 				group = append(group, of(plugs[i], a)...)
 				continue
 			}
-			if builtin || ctx.Err() != nil {
+			if ctx.Err() != nil {
 				return none, errs[i]
 			}
 			silent = append(silent, errs[i])
@@ -298,7 +300,13 @@ func look[T any](ctx context.Context, h *Host, what, name string, of func(*plug,
 		if ok {
 			return found, nil
 		}
+		if builtin && len(silent) > 0 {
+			return none, silent[0] // ours must run; without it the name proves nothing
+		}
 		known = append(known, these...)
+	}
+	if qualified != nil {
+		return none, qualified
 	}
 	e := fault.Unknown(what, what, name, known)
 	if len(silent) > 0 {

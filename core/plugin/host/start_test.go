@@ -22,23 +22,24 @@ import (
 // and what to do.
 func TestFailedStartsAreExplained(t *testing.T) {
 	for _, tt := range []struct {
-		role string
-		says []string
+		role  string
+		start time.Duration
+		says  []string
 	}{
-		{"loud", []string{`printed "hello, I am a plugin" to standard output before the handshake`, "standard error"}},
-		{"exits", []string{"ended before the handshake (exit status 3)", "cannot find my weights"}},
-		{"panicking", []string{"exit status 2", "panic: out of cheese"}},
-		{"dumb", []string{"no handshake within 1s"}},
-		{"deaf", []string{"within 1s"}},
-		{"future", []string{"protocol 2, this host speaks 1", "rebuild it against core/plugin"}},
-		{"garbage", []string{"to standard output before the handshake"}},
-		{"endless", []string{"to standard output before the handshake"}},
-		{"tcp", []string{"unix socket"}},
-		{"undeclared", []string{"exit status 4", "not snake_case"}},
+		{"loud", 0, []string{`printed "hello, I am a plugin" to standard output before the handshake`, "standard error"}},
+		{"exits", 0, []string{"ended before the handshake (exit status 3)", "cannot find my weights"}},
+		{"panicking", 0, []string{"exit status 2", "panic: out of cheese"}},
+		{"dumb", time.Second, []string{"no handshake within 1s"}},
+		{"deaf", time.Second, []string{"within 1s"}},
+		{"future", 0, []string{"protocol 2, this host speaks 1", "rebuild it against core/plugin"}},
+		{"garbage", 0, []string{"to standard output before the handshake"}},
+		{"endless", 0, []string{"to standard output before the handshake"}},
+		{"tcp", 0, []string{"unix socket"}},
+		{"undeclared", 0, []string{"exit status 4", "not snake_case"}},
 	} {
 		t.Run(tt.role, func(t *testing.T) {
 			t.Parallel()
-			f := newHost(t, func(o *host.Options) { o.Deadlines.Start = time.Second }, tt.role)
+			f := newHost(t, func(o *host.Options) { o.Deadlines.Start = tt.start }, tt.role)
 			start := time.Now()
 			_, err := f.Plugin(context.Background(), tt.role)
 			if err == nil {

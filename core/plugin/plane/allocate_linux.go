@@ -16,6 +16,13 @@ func allocate(f *os.File, size int64) error {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS):
+			var fs unix.Statfs_t
+			if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+				return err
+			}
+			if fs.Bavail*uint64(fs.Bsize) < uint64(size) {
+				return unix.ENOSPC // before the disk is full, not after
+			}
 			return writeZeros(f, size)
 		}
 		return err

@@ -318,15 +318,7 @@ func inPlace(given []float32, s *dist.Scores) bool {
 
 // full reports whether every token of the vocabulary has a finite score.
 func full(s *dist.Scores) bool {
-	if len(s.Values) != s.Vocab {
-		return false
-	}
-	for _, v := range s.Values {
-		if !dist.Finite(v) {
-			return false
-		}
-	}
-	return true
+	return len(s.Values) == s.Vocab && dist.AllFinite(s.Values)
 }
 
 // revived returns the first token in the support of after but not of before,

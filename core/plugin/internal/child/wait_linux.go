@@ -1,13 +1,17 @@
 package child
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
 
 // waitUnreaped waits until the process has ended without reaping it, so that
 // its number stays taken, and reports whether it could.
 func waitUnreaped(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
+		if !errors.Is(err, unix.EINTR) {
 			return err == nil
 		}
 	}

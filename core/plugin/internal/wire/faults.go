@@ -34,7 +34,7 @@ func PutFault(err error) *Fault {
 		err = crash.Fault
 	}
 	m := &Fault{Kind: FaultKind(kindOf(err)), Crashed: crashed}
-	if f, ok := err.(*fault.Error); ok {
+	if f, ok := err.(*fault.Error); ok { //nolint:errorlint // only its own parts, not those of a cause
 		m.Op, m.Subject, m.Problem, m.Cure = cut(f.Op), cut(f.Subject), cut(f.Problem), cut(f.Cure)
 		if f.Err != nil {
 			m.Problem = cut(strings.TrimPrefix(f.Problem+": ", ": ") + f.Err.Error())
@@ -121,7 +121,7 @@ const (
 
 // FromStatus returns the error of a call as the core knows it, and what it
 // means for the process.
-func FromStatus(err error) (error, Verdict) { //nolint:revive // the verdict is about the error
+func FromStatus(err error) (error, Verdict) {
 	if err == nil {
 		return nil, Answered
 	}
@@ -132,8 +132,9 @@ func FromStatus(err error) (error, Verdict) { //nolint:revive // the verdict is 
 	for _, d := range s.Details() {
 		if m, ok := d.(*Fault); ok {
 			e := GetFault(m)
-			if c, ok := e.(*Crash); ok {
-				return c.Fault, Broken
+			var crash *Crash
+			if errors.As(e, &crash) {
+				return crash.Fault, Broken
 			}
 			return e, Answered
 		}

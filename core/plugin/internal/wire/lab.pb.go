@@ -32,8 +32,8 @@
 // "INFO", "WARN", "ERROR") and "msg" keeps its level and its other fields.
 //
 // ENDING. The host calls plugin.GRPCController/Shutdown (of go-plugin; an empty
-// message each way) when it is done, waits a little, and then kills the whole
-// process group. A program that does not offer that service is killed at once.
+// message each way) when it is done, waits up to 1.5 seconds for the process to
+// end, and then kills its whole group, as it does when there is no such service.
 //
 // CALLS. All calls are unary, and every one carries a deadline. A call that has
 // overrun its deadline ends the process: the host kills it, starts it again and

@@ -32,8 +32,8 @@
 // "INFO", "WARN", "ERROR") and "msg" keeps its level and its other fields.
 //
 // ENDING. The host calls plugin.GRPCController/Shutdown (of go-plugin; an empty
-// message each way) when it is done, waits a little, and then kills the whole
-// process group. A program that does not offer that service is killed at once.
+// message each way) when it is done, waits up to 1.5 seconds for the process to
+// end, and then kills its whole group, as it does when there is no such service.
 //
 // CALLS. All calls are unary, and every one carries a deadline. A call that has
 // overrun its deadline ends the process: the host kills it, starts it again and
@@ -97,9 +97,10 @@ type PluginClient interface {
 	// start deadline (10 s unless the user sets another) includes it.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// Attach hands over something that later calls refer to: a plane of shared
-	// memory, or the texts of a vocabulary. Attaching the same thing again
-	// replaces it. A plugin that cannot map a plane answers with a fault; the host
-	// then sends it rows inline.
+	// memory, or the texts of a vocabulary. Attaching the same thing twice is
+	// harmless; another thing under a number or key already in use is refused. A
+	// plugin that cannot map a plane answers with a fault; the host then sends it
+	// rows inline.
 	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error)
 }
 
@@ -142,9 +143,10 @@ type PluginServer interface {
 	// start deadline (10 s unless the user sets another) includes it.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// Attach hands over something that later calls refer to: a plane of shared
-	// memory, or the texts of a vocabulary. Attaching the same thing again
-	// replaces it. A plugin that cannot map a plane answers with a fault; the host
-	// then sends it rows inline.
+	// memory, or the texts of a vocabulary. Attaching the same thing twice is
+	// harmless; another thing under a number or key already in use is refused. A
+	// plugin that cannot map a plane answers with a fault; the host then sends it
+	// rows inline.
 	Attach(context.Context, *AttachRequest) (*AttachResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
