@@ -108,7 +108,6 @@ func New(kind Kind, op, subject, problem string, args ...any) *Error {
 // and takes kind otherwise. An error that already says op and subject is
 // returned as it is.
 func Wrap(err error, kind Kind, op, subject string) *Error {
-	//nolint:errorlint // only err itself is returned as it is, not one it wraps
 	if same, ok := err.(*Error); ok && same.Op == op && same.Subject == subject {
 		return same
 	}

@@ -78,8 +78,8 @@ func (s *Session) compileFile(name string, fn *parser.FuncLit, r *rewriter, sum 
 		}
 	}
 	at := slices.IndexFunc(s.slots, func(sl slot) bool { return sl.name == hidden })
-	root, top := s.table(false)
-	bc, err := s.compile(root, top, []parser.Stmt{&parser.ExprStmt{Expr: fn}}, r)
+	_, top := s.table(false)
+	bc, err := s.compile(top, []parser.Stmt{&parser.ExprStmt{Expr: fn}}, r)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Session) compileMain(stmts []parser.Stmt, r *rewriter) (*tengo.Bytecode
 		}
 	}
 	root, top := s.table(true)
-	bc, err := s.compile(root, top, append(stmts[:len(stmts):len(stmts)], finish), r)
+	bc, err := s.compile(top, append(stmts[:len(stmts):len(stmts)], finish), r)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func (s *Session) adopt(root, top *tengo.SymbolTable) error {
 // new ones, unless the result would not be what the script says: operands of
 // tengo's instructions are one or two bytes, and it does not check that they
 // hold the number.
-func (s *Session) compile(root, top *tengo.SymbolTable, stmts []parser.Stmt, r *rewriter) (*tengo.Bytecode, error) {
+func (s *Session) compile(top *tengo.SymbolTable, stmts []parser.Stmt, r *rewriter) (*tengo.Bytecode, error) {
 	file := s.files.Files[len(s.files.Files)-1]
 	c := tengo.NewCompiler(file, top, slices.Clone(s.constants), nil, nil)
 	for _, st := range stmts {
 		if err := compileStmt(c, st); err != nil {
-			return nil, s.compileError(err, st, top, r)
+			return nil, s.compileError(err, st, r)
 		}
 	}
 	bc := c.Bytecode()
@@ -233,7 +233,7 @@ func (s *Session) firstOf(fn *tengo.CompiledFunction) Position {
 	return s.position(first)
 }
 
-func (s *Session) compileError(err error, st parser.Stmt, top *tengo.SymbolTable, r *rewriter) error {
+func (s *Session) compileError(err error, st parser.Stmt, r *rewriter) error {
 	at := st.Pos()
 	text := err.Error()
 	var ce *tengo.CompilerError
@@ -250,7 +250,7 @@ func (s *Session) compileError(err error, st parser.Stmt, top *tengo.SymbolTable
 	}
 	if name, ok := quoted("unresolved reference ", ""); ok {
 		e.Err.(*trace).text = fmt.Sprintf("unknown name %q", name)
-		if near := fault.Suggest(name, s.visible(top, r)); near != "" {
+		if near := fault.Suggest(name, s.visible(r)); near != "" {
 			return e.Fix("did you mean %q?", near)
 		}
 		return e.Fix("define it first: %s := …", name)
@@ -273,7 +273,7 @@ func (s *Session) reserved(name string) bool {
 }
 
 // visible returns the names that a script can use, those it defines included.
-func (s *Session) visible(top *tengo.SymbolTable, r *rewriter) []string {
+func (s *Session) visible(r *rewriter) []string {
 	var out []string
 	for _, f := range tengo.GetAllBuiltinFunctions() {
 		out = append(out, f.Name)

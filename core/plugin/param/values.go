@@ -1,6 +1,7 @@
 package param
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -114,8 +115,8 @@ func (s Specs) pick(op, subject, name string) (Spec, error) {
 }
 
 func prefix(err error, op, subject string) error {
-	f, ok := err.(*fault.Error)
-	if !ok {
+	var f *fault.Error
+	if !errors.As(err, &f) {
 		return fault.Wrap(err, fault.Usage, op, subject)
 	}
 	c := *f

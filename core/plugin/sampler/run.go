@@ -108,9 +108,8 @@ func name(err error, i, of int) error {
 
 // space is the memory one worker reuses.
 type space struct {
-	ws      dist.Workspace
-	before  dist.Scores
-	changes []dist.Change
+	ws     dist.Workspace
+	before dist.Scores
 }
 
 // apply runs the stages over one item.

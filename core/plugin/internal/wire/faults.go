@@ -34,7 +34,7 @@ func PutFault(err error) *Fault {
 		err = crash.Fault
 	}
 	m := &Fault{Kind: FaultKind(kindOf(err)), Crashed: crashed}
-	if f, ok := err.(*fault.Error); ok { //nolint:errorlint // only its own parts, not those of a cause
+	if f, ok := err.(*fault.Error); ok {
 		m.Op, m.Subject, m.Problem, m.Cure = cut(f.Op), cut(f.Subject), cut(f.Problem), cut(f.Cure)
 		if f.Err != nil {
 			m.Problem = cut(strings.TrimPrefix(f.Problem+": ", ": ") + f.Err.Error())
