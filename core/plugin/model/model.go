@@ -103,6 +103,40 @@ type Input struct {
 	Scores []dist.Scores
 }
 
+// Check returns what is wrong with an input to a model described by info, whose
+// sequence holds length tokens: a usage error for a request that cannot be
+// meant, a limit error when the context would be exceeded. Every backend checks
+// its inputs this way before it changes anything.
+func (in Input) Check(info Info, length int) error {
+	wrong := func(kind fault.Kind, format string, args ...any) *fault.Error {
+		return fault.New(kind, "", fmt.Sprintf("sequence %d", in.Seq), format, args...)
+	}
+	switch rows := in.Want.Rows(len(in.Tokens)); {
+	case in.Start != length:
+		return wrong(fault.Usage, "the input starts at %d, but the sequence holds %d tokens", in.Start, length)
+	case len(in.Tokens) == 0:
+		return wrong(fault.Usage, "the input has no tokens")
+	case in.Want > All:
+		return wrong(fault.Usage, "unknown want %d", in.Want)
+	case len(in.Scores) != rows:
+		return wrong(fault.Usage, "%d rows of scores for %d wanted", len(in.Scores), rows)
+	case len(in.Tokens) > info.ContextLength-length:
+		return wrong(fault.Limit, "%d tokens and %d more exceed the context of %d", length, len(in.Tokens), info.ContextLength).
+			Fix("shorten the prompt or generate fewer tokens")
+	}
+	for j, token := range in.Tokens {
+		if token < 0 || int(token) >= info.VocabSize {
+			return wrong(fault.Usage, "token %d at index %d is outside the vocabulary of %d", token, j, info.VocabSize)
+		}
+	}
+	for j := range in.Scores {
+		if s := &in.Scores[j]; !s.Dense() || s.Vocab != info.VocabSize || len(s.Values) != info.VocabSize {
+			return wrong(fault.Usage, "row %d of scores is not a dense row of %d values", j, info.VocabSize)
+		}
+	}
+	return nil
+}
+
 // Op is what an [Edit] does to a sequence.
 type Op uint8
 

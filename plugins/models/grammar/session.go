@@ -105,7 +105,11 @@ func (e *engine) check(batch []model.Input) error {
 		held += len(*s)
 	}
 	for i, in := range batch {
-		if err := e.checkInput(in); err != nil {
+		length := 0
+		if held := e.seqs[in.Seq]; held != nil {
+			length = len(*held)
+		}
+		if err := in.Check(e.info, length); err != nil {
 			return fault.Wrap(err, fault.Usage, "forward", fmt.Sprintf("input %d", i))
 		}
 		if seen[in.Seq] {
@@ -115,40 +119,6 @@ func (e *engine) check(batch []model.Input) error {
 		if held += len(in.Tokens); held > maxHeld {
 			return fault.New(fault.Limit, "forward", fmt.Sprintf("input %d", i), "all sequences together would hold more than %d tokens", maxHeld).
 				Fix("free sequences, or use fewer samples at once")
-		}
-	}
-	return nil
-}
-
-func (e *engine) checkInput(in model.Input) error {
-	wrong := func(format string, args ...any) error {
-		return fault.New(fault.Usage, "", sequenceName(in.Seq), format, args...)
-	}
-	length := 0
-	if s := e.seqs[in.Seq]; s != nil {
-		length = len(*s)
-	}
-	switch {
-	case in.Start != length:
-		return wrong("the input starts at %d, but the sequence holds %d tokens", in.Start, length)
-	case len(in.Tokens) == 0:
-		return wrong("the input has no tokens")
-	case in.Want > model.All:
-		return wrong("unknown want %d", in.Want)
-	case len(in.Scores) != in.Want.Rows(len(in.Tokens)):
-		return wrong("%d rows of scores for %d wanted", len(in.Scores), in.Want.Rows(len(in.Tokens)))
-	case len(in.Tokens) > contextLength-length:
-		return fault.New(fault.Limit, "", sequenceName(in.Seq), "%d tokens and %d more exceed the context of %d",
-			length, len(in.Tokens), contextLength).Fix("shorten the prompt or generate fewer tokens")
-	}
-	for j, token := range in.Tokens {
-		if token < 0 || int(token) >= e.info.VocabSize {
-			return wrong("token %d at index %d is outside the vocabulary of %d", token, j, e.info.VocabSize)
-		}
-	}
-	for j := range in.Scores {
-		if s := &in.Scores[j]; !s.Dense() || s.Vocab != e.info.VocabSize || len(s.Values) != e.info.VocabSize {
-			return wrong("row %d of scores is not a dense row of %d values", j, e.info.VocabSize)
 		}
 	}
 	return nil
