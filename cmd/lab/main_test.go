@@ -36,15 +36,41 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	examples := readmeExamples(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCRIPTS", scripts)
 			env.Setenv("SELF", self)
-			return nil
+			return os.WriteFile(filepath.Join(env.WorkDir, "readme.sh"), []byte(examples), 0o600)
 		},
 	})
+}
+
+// readmeExamples returns the lab commands that the README shows, as a shell
+// script.
+func readmeExamples(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	out.WriteString("set -e\n")
+	n := 0
+	for _, line := range strings.Split(string(page), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.Replace(strings.TrimPrefix(line, "    "), "go run ./cmd/lab", "lab", 1)
+		if strings.HasPrefix(line, "lab ") {
+			out.WriteString(strings.ReplaceAll(line, " scripts/", " $SCRIPTS/") + "\n")
+			n++
+		}
+	}
+	if n < 4 {
+		t.Fatalf("the README shows %d commands of lab, want at least 4", n)
+	}
+	return out.String()
 }
 
 // Every field of every JSON object that the command prints is in docs/json.md.

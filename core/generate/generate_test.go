@@ -265,6 +265,31 @@ func TestStreamedTextIsTheText(t *testing.T) {
 	}
 }
 
+// A model that rules a token out refuses the calls that hold it: what stands
+// before is scored all the same.
+func TestScoreReachesTheTokenAModelRefuses(t *testing.T) {
+	m := newToy(t)
+	m.refuses = 'X'
+	e := engine(t, m)
+	scored, err := e.Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := engine(t, newToy(t)).Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(scored, want) {
+		t.Errorf("got %v, want %v", scored, want)
+	}
+	if _, err := e.Score(context.Background(), []byte("A dog"), []byte(" barXY")); fault.KindOf(err) != fault.Model {
+		t.Errorf("a text beyond the refused token: %v", err)
+	}
+	if len(m.seqs) != 0 {
+		t.Errorf("%d sequences were left behind", len(m.seqs))
+	}
+}
+
 func TestScoreIsTheSurprisalOfEachTokenInItsContext(t *testing.T) {
 	e := engine(t, newToy(t))
 	prompt, text := "A dog", " barks"

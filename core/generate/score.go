@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"math"
+	"slices"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -41,26 +42,50 @@ func (e *Engine) Score(ctx context.Context, prompt, text []byte) ([]Scored, erro
 			Fix("give a prompt")
 	}
 	e.seq++
-	seq := e.seq
-	defer e.free(seq)
-	out := make([]Scored, 0, len(tokens)-start)
-	row := []dist.Scores{e.heapRow()}
-	done := 0
-	for at := start; at < len(tokens); at++ {
-		in := model.Input{Seq: seq, Start: done, Tokens: tokens[done:at], Want: model.Last, Scores: row}
-		if _, err := e.m.Forward(ctx, []model.Input{in}); err != nil {
+	defer e.free(e.seq)
+	return e.score(ctx, e.seq, tokens, start)
+}
+
+// scoreBytes bounds the rows of scores held at once while a text is scored.
+const scoreBytes = 16 << 20
+
+// score evaluates the tokens from start on in calls of as many positions as fit
+// scoreBytes. A model that refuses a call as a whole, because a token of it is
+// impossible, is asked position by position up to that token.
+func (e *Engine) score(ctx context.Context, seq uint64, tokens []int32, start int) ([]Scored, error) {
+	if start > 1 {
+		if _, err := e.m.Forward(ctx, []model.Input{{Seq: seq, Tokens: tokens[:start-1]}}); err != nil {
 			return nil, err
 		}
-		done = at
-		d, err := dist.NewModel(&in.Scores[0])
+	}
+	rows := make([]dist.Scores, max(1, min(len(tokens)-start, scoreBytes/4/e.info.VocabSize)))
+	for i := range rows {
+		rows[i] = e.heapRow()
+	}
+	out := make([]Scored, 0, len(tokens)-start)
+	for at := start; at < len(tokens); {
+		n := min(len(rows), len(tokens)-at)
+		in := model.Input{Seq: seq, Start: at - 1, Tokens: tokens[at-1 : at-1+n], Want: model.All, Scores: slices.Clone(rows[:n])}
+		_, err := e.m.Forward(ctx, []model.Input{in})
+		if fault.KindOf(err) == fault.Model && n > 1 {
+			rows = rows[:1]
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		s := Scored{Token: tokens[at], Piece: e.Piece(tokens[at]), SurprisalBits: d.SurprisalBits(tokens[at])}
-		out = append(out, s)
-		if math.IsInf(s.SurprisalBits, 1) {
-			break
+		for i := range in.Scores {
+			d, err := dist.NewModel(&in.Scores[i])
+			if err != nil {
+				return nil, err
+			}
+			token := tokens[at+i]
+			out = append(out, Scored{Token: token, Piece: e.Piece(token), SurprisalBits: d.SurprisalBits(token)})
+			if math.IsInf(out[len(out)-1].SurprisalBits, 1) {
+				return out, nil
+			}
 		}
+		at += n
 	}
 	return out, nil
 }

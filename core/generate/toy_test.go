@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"testing"
 
 	"lab/core/chain"
 	"lab/core/dist"
+	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
@@ -24,6 +26,7 @@ type toy struct {
 	calls     [][]int // tokens per input of every forward call
 	peak      int     // most sequences alive
 	failAt    int     // forward call that fails, from 1; 0 never
+	refuses   int32   // a call with this token is a model error; 0 none
 	onForward func()
 }
 
@@ -76,14 +79,19 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 	if len(m.calls) == m.failAt {
 		return model.Usage{}, fmt.Errorf("toy: told to fail")
 	}
+	for _, in := range batch {
+		if m.refuses != 0 && slices.Contains(in.Tokens, m.refuses) {
+			return model.Usage{}, fault.New(fault.Model, "toy", "", "token %d cannot be", m.refuses)
+		}
+	}
 	var u model.Usage
 	for _, in := range batch {
 		if len(m.seqs[in.Seq]) != in.Start {
 			m.t.Errorf("sequence %d holds %d tokens, the caller believes %d", in.Seq, len(m.seqs[in.Seq]), in.Start)
 		}
 		m.seqs[in.Seq] = append(m.seqs[in.Seq][:in.Start:in.Start], in.Tokens...)
-		if in.Want == model.Last {
-			scores(m.seqs[in.Seq], in.Scores[0].Values)
+		for i := range in.Scores { // the last one after the whole context
+			scores(m.seqs[in.Seq][:len(m.seqs[in.Seq])-len(in.Scores)+1+i], in.Scores[i].Values)
 		}
 		u.DecodeTokens += int64(len(in.Tokens))
 	}
