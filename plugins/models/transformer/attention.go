@@ -6,10 +6,12 @@ import (
 	"lab/plugins/models/internal/kernel"
 )
 
-// rope holds the sines and cosines of the positions met so far.
+// rope holds the cosines and sines of the positions met so far.
 type rope struct {
 	frequency []float64 // angle per position, by pair
-	cos, sin  []float32 // by position, then by pair
+	// By position, then twice by pair; the first sine of each is negative, as
+	// kernel's Rotate wants them.
+	cos, sin []float32
 }
 
 // newRope computes the frequencies base^(-2i/size)/scale, divided by factors
@@ -28,36 +30,32 @@ func newRope(h *hyper, factors []float32) *rope {
 	return r
 }
 
+// fits reports whether all angles of a context stay in the range that
+// kernel.SinCos is made for.
+func (r *rope) fits(context int) bool {
+	for _, f := range r.frequency {
+		if !(f*float64(context) <= 1<<24) {
+			return false
+		}
+	}
+	return true
+}
+
 // extend computes the tables for positions 0 to n-1.
 func (r *rope) extend(n int) {
-	pairs := len(r.frequency)
-	for position := len(r.cos) / pairs; position < n; position++ {
+	for position := len(r.cos) / (2 * len(r.frequency)); position < n; position++ {
 		for _, f := range r.frequency {
-			sin, cos := kernel.SinCos(float64(position) * f)
-			r.cos, r.sin = append(r.cos, float32(cos)), append(r.sin, float32(sin))
+			s, c := kernel.SinCos(float64(position) * f)
+			r.cos = append(r.cos, float32(c), float32(c))
+			r.sin = append(r.sin, -float32(s), float32(s))
 		}
 	}
 }
 
 // at returns cosines and sines of a position within what extend has computed.
 func (r *rope) at(position int) (cos, sin []float32) {
-	pairs := len(r.frequency)
-	return r.cos[position*pairs:][:pairs], r.sin[position*pairs:][:pairs]
-}
-
-// rotate turns the pairs (2i, 2i+1) of every head of x by the angles' cosines
-// and sines; elements beyond the last angle stay. Each product is rounded
-// before it is added, on every machine.
-func rotate(x []float32, headSize int, cos, sin []float32) {
-	sin = sin[:len(cos)]
-	for ; len(x) > 0; x = x[headSize:] {
-		head := x[:2*len(cos)]
-		for i, c := range cos {
-			s, a, b := sin[i], head[2*i], head[2*i+1]
-			head[2*i] = float32(a*c) - float32(b*s)
-			head[2*i+1] = float32(a*s) + float32(b*c)
-		}
-	}
+	n := 2 * len(r.frequency)
+	return r.cos[position*n:][:n], r.sin[position*n:][:n]
 }
 
 // attend is the attention of one layer; see the part of that name. A row's
@@ -66,13 +64,13 @@ func rotate(x []float32, headSize int, cos, sin []float32) {
 func (p *pass) attend() {
 	h := p.h
 	kv, size := h.kvHeads*h.headSize, h.headSize
-	positions := 0
+	positions := int64(0)
 	for i, r := range p.rows {
 		r.seq.store(p.layer, r.position, p.key[i*kv:][:kv], p.value[i*kv:][:kv])
-		positions += r.position + 1
+		positions += int64(r.position) + 1
 	}
 	scale := float32(1 / math.Sqrt(float64(size)))
-	p.pool.run(len(p.rows)*h.kvHeads, 2*positions*h.heads*size, func(worker, item int) {
+	p.pool.run(len(p.rows)*h.kvHeads, 2*positions*int64(h.heads)*int64(size), func(worker, item int) {
 		i, head := item/h.kvHeads, item%h.kvHeads
 		r := p.rows[i]
 		first := (i*h.heads + head*h.group()) * size
@@ -94,8 +92,9 @@ func (p *pass) mix(scores []float32, r row, head int, scale float32, q, mixed []
 		for first := 0; first < n; first += pageTokens {
 			p.k.AddWeighted(out, r.seq.values(p.layer, head, first), size, s[first:min(first+pageTokens, n)])
 		}
+		inverse := 1 / sum
 		for i := range out {
-			out[i] /= sum
+			out[i] *= inverse
 		}
 	}
 }

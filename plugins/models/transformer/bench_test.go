@@ -126,8 +126,10 @@ func BenchmarkPrefill(b *testing.B) {
 }
 
 // BenchmarkBatchGain compares the tokens per second of 32 sequences with those
-// of one. The two take turns, and the best turn of each counts, so that a busy
-// machine disturbs both alike. It fails when the gain is below 4.
+// of one. The two take turns, at least 20 each, and the best turn of each
+// counts, so that a busy machine disturbs both alike. It fails when the gain is
+// below 4, except where the arithmetic has no vectors: there every token costs
+// the same.
 func BenchmarkBatchGain(b *testing.B) {
 	const size, steps = 32, 32
 	e1, e32 := tinySized(b, 2), tinySized(b, 2)
@@ -140,15 +142,19 @@ func BenchmarkBatchGain(b *testing.B) {
 		return time.Since(start)
 	}
 	best1, best32 := turn(one), turn(many)
+	again := func() { best1, best32 = min(best1, turn(one)), min(best32, turn(many)) }
+	for range 20 {
+		again()
+	}
 	for b.Loop() {
-		best1, best32 = min(best1, turn(one)), min(best32, turn(many))
+		again()
 	}
 	gain := size * best1.Seconds() / best32.Seconds()
 	b.ReportMetric(gain, "gain")
 	b.ReportMetric(steps/best1.Seconds(), "tokens/s-batch-1")
 	b.ReportMetric(size*steps/best32.Seconds(), "tokens/s-batch-32")
 	b.ReportMetric(0, "ns/op")
-	if gain < 4 && b.N > 1 {
+	if gain < 4 && kernel.Best().Name() != "portable" {
 		b.Errorf("32 sequences yield %.2f times the tokens per second of one; at least 4 are promised", gain)
 	}
 }

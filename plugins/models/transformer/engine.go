@@ -61,17 +61,21 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	m := newMeta(file, quoted, a.name)
-	e.hyper = a.read(m)
+	e.hyper = a.read(m, len(e.vocab.pieces))
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
-	e.hyper.architecture, e.hyper.vocab = a.name, len(e.vocab.pieces)
 	if e.weight, err = a.load(file, quoted, &e.hyper); err != nil {
 		return nil, err
 	}
 	factors, err := e.factors(opt.kernels)
 	if err != nil {
 		return nil, err
+	}
+	rope := newRope(&e.hyper, factors)
+	if !rope.fits(e.hyper.context) {
+		return nil, fault.New(fault.Data, "open model", quoted, "the rotary angles of a context of %d exceed 2^24", e.hyper.context).
+			Fix("the metadata of the rotary scaling or the factors of its frequencies are damaged")
 	}
 	if e.cache = newCache(&e.hyper, opt.cacheBytes); e.cache.limit < 1 {
 		return nil, fault.New(fault.Limit, "open model", quoted, "one page of the KV cache takes %d bytes, the limit is %d",
@@ -83,7 +87,7 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	}
 	e.info = e.describe(digest)
 	e.pool = newPool(opt.threads)
-	e.pass = newPass(&e.hyper, opt.kernels, e.pool, newRope(&e.hyper, factors))
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, rope)
 	return e, nil
 }
 
@@ -222,17 +226,27 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 		return model.Usage{}, err
 	}
 	start := time.Now()
-	err = gguf.Protect(e.file.Name(), func() error { return e.compute(ctx, batch, drafts) })
+	var passes passCount
+	err = gguf.Protect(e.file.Name(), func() error {
+		passes, err = e.compute(ctx, batch, drafts)
+		return err
+	})
+	clear(e.rows) // keeps no hold of the caller's memory
 	if err != nil {
 		e.cache.abandon(drafts)
 		return model.Usage{}, err
 	}
 	e.cache.commit(drafts)
-	return e.usage(batch, time.Since(start).Seconds()), nil
+	return e.usage(batch, passes, time.Since(start).Seconds()), nil
+}
+
+// passCount is how often the weights were read for a call.
+type passCount struct {
+	body, head int64
 }
 
 // compute takes all rows of a batch through the model, maxRows at a time.
-func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*draft) error {
+func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*draft) (passCount, error) {
 	rows, longest := e.rows[:0], 0
 	for i, in := range batch {
 		first := len(in.Tokens) - len(in.Scores)
@@ -247,11 +261,20 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 	}
 	e.rows = rows
 	e.pass.rope.extend(longest)
+	var count passCount
 	for len(rows) > 0 {
 		n := min(maxRows, len(rows))
+		start := time.Now()
+		e.pool.begin(n)
 		e.pass.begin(rows[:n], longest)
-		if err := e.pass.run(ctx, &e.arch, e.weight); err != nil {
-			return err
+		wanted, err := e.pass.run(ctx, &e.arch, e.weight)
+		if err != nil {
+			return count, err
+		}
+		e.pool.end(n, e.weight.bodyMultiplied*int64(n), time.Since(start))
+		count.body++
+		if wanted {
+			count.head++
 		}
 		rows = rows[n:]
 	}
@@ -259,13 +282,13 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		for j := range in.Scores {
 			if token, bad := notFinite(in.Scores[j].Values); bad {
 				position := in.Start + len(in.Tokens) - len(in.Scores) + j
-				return fault.New(fault.Data, "forward", fmt.Sprintf("model %q", e.name),
+				return count, fault.New(fault.Data, "forward", fmt.Sprintf("model %q", e.name),
 					"the score of token %d at position %d of input %d is %v", token, position, i, in.Scores[j].Values[token]).
 					Fix("the weights are damaged or overflow; run the model's origin file through its own tool")
 			}
 		}
 	}
-	return nil
+	return count, nil
 }
 
 // notFinite returns the first NaN or infinite score.
@@ -295,7 +318,11 @@ func (e *engine) check(batch []model.Input) ([]extension, error) {
 	seen := make(map[uint64]bool, len(batch))
 	extensions := make([]extension, len(batch))
 	for i, in := range batch {
-		if err := e.checkInput(in); err != nil {
+		length := 0
+		if s, ok := e.cache.seqs[in.Seq]; ok {
+			length = s.length
+		}
+		if err := in.Check(e.info, length); err != nil {
 			return nil, fault.Wrap(err, fault.Usage, "forward", fmt.Sprintf("input %d", i))
 		}
 		if seen[in.Seq] {
@@ -305,39 +332,4 @@ func (e *engine) check(batch []model.Input) ([]extension, error) {
 		extensions[i] = extension{id: in.Seq, tokens: len(in.Tokens)}
 	}
 	return extensions, nil
-}
-
-func (e *engine) checkInput(in model.Input) error {
-	wrong := func(format string, args ...any) error {
-		return fault.New(fault.Usage, "", sequenceName(in.Seq), format, args...)
-	}
-	length := 0
-	if s, ok := e.cache.seqs[in.Seq]; ok {
-		length = s.length
-	}
-	rows := in.Want.Rows(len(in.Tokens))
-	switch {
-	case in.Start != length:
-		return wrong("the input starts at %d, but the sequence holds %d tokens", in.Start, length)
-	case len(in.Tokens) == 0:
-		return wrong("the input has no tokens")
-	case in.Want > model.All:
-		return wrong("unknown want %d", in.Want)
-	case len(in.Scores) != rows:
-		return wrong("%d rows of scores for %d wanted", len(in.Scores), rows)
-	case len(in.Tokens) > e.hyper.context-length:
-		return fault.New(fault.Limit, "", sequenceName(in.Seq), "%d tokens and %d more exceed the context of %d",
-			length, len(in.Tokens), e.hyper.context).Fix("shorten the prompt or generate fewer tokens")
-	}
-	for j, token := range in.Tokens {
-		if token < 0 || int(token) >= e.hyper.vocab {
-			return wrong("token %d at index %d is outside the vocabulary of %d", token, j, e.hyper.vocab)
-		}
-	}
-	for j := range in.Scores {
-		if s := &in.Scores[j]; !s.Dense() || s.Vocab != e.hyper.vocab || len(s.Values) != e.hyper.vocab {
-			return wrong("row %d of scores is not a dense row of %d values", j, e.hyper.vocab)
-		}
-	}
-	return nil
 }

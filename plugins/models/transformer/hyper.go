@@ -12,16 +12,15 @@ import (
 // hyper are the sizes and constants of a model, all within the bounds that
 // readHyper enforces.
 type hyper struct {
-	architecture string
-	vocab        int // rows of the embedding table
-	context      int // most tokens in one sequence
-	width        int // of the residual stream
-	layers       int
-	heads        int // query heads
-	kvHeads      int // key and value heads; a divisor of heads
-	headSize     int
-	ffn          int // width inside the feed-forward layer
-	epsilon      float32
+	vocab    int // rows of the embedding table
+	context  int // most tokens in one sequence
+	width    int // of the residual stream
+	layers   int
+	heads    int // query heads
+	kvHeads  int // key and value heads; a divisor of heads
+	headSize int
+	ffn      int // width inside the feed-forward layer
+	epsilon  float32
 
 	ropeSize  int     // leading elements of a head that are rotated; even
 	ropeBase  float64 // of the angles' geometric series
@@ -152,15 +151,18 @@ func (m *meta) finish() error {
 // Bounds of the hyperparameters: far beyond any model that fits a machine, and
 // small enough that no product of two of them overflows.
 const (
-	maxContext = 1 << 24
-	maxWidth   = 1 << 20
-	maxLayers  = 1 << 12
-	maxHeads   = 1 << 14
+	maxContext  = 1 << 24
+	maxWidth    = 1 << 20
+	maxLayers   = 1 << 12
+	maxHeads    = 1 << 14
+	maxHeadSize = 1 << 16
 )
 
-// readLlama reads the hyperparameters of the llama architecture.
-func readLlama(m *meta) hyper {
+// readLlama reads the hyperparameters of the llama architecture for a
+// vocabulary of so many tokens.
+func readLlama(m *meta, vocab int) hyper {
 	h := hyper{
+		vocab:   vocab,
 		context: m.whole("context_length", 1, maxContext, -1),
 		width:   m.whole("embedding_length", 1, maxWidth, -1),
 		layers:  m.whole("block_count", 1, maxLayers, -1),
@@ -176,16 +178,19 @@ func readLlama(m *meta) hyper {
 	if split*h.heads != h.width || split == 0 {
 		split = -1 // then the head size must be given
 	}
-	h.headSize = m.whole("attention.key_length", 1, maxWidth, split)
-	if v := m.whole("attention.value_length", 1, maxWidth, h.headSize); v != h.headSize {
+	h.headSize = m.whole("attention.key_length", 1, maxHeadSize, split)
+	if v := m.whole("attention.value_length", 1, maxHeadSize, h.headSize); v != h.headSize {
 		m.wrong(m.prefix+"attention.value_length", "is %d, but keys have %d elements; they must be alike", v, h.headSize)
+	}
+	if n := m.whole("vocab_size", 1, math.MaxInt32, vocab); n != vocab {
+		m.wrong(m.prefix+"vocab_size", "is %d, but the tokenizer has %d tokens", n, vocab)
 	}
 	readRope(m, &h)
 	m.only("attention.causal", true, "only causal attention is computed")
 	m.only("expert_count", int64(0), "mixtures of experts are not supported")
 	m.only("expert_used_count", int64(0), "mixtures of experts are not supported")
 	m.only("use_parallel_residual", false, "parallel residuals are not supported")
-	m.about("vocab_size", "tensor_data_layout", "rope.scaling.original_context_length", "rope.scaling.finetuned")
+	m.about("tensor_data_layout", "rope.scaling.original_context_length", "rope.scaling.finetuned")
 	return h
 }
 
@@ -196,8 +201,9 @@ func readRope(m *meta, h *hyper) {
 		m.wrong(m.prefix+"rope.dimension_count", "is %d; it must be even and at most the head size %d", h.ropeSize, h.headSize)
 	}
 	h.ropeBase = m.real("rope.freq_base", math.MaxFloat32, 10000)
-	h.ropeScale = m.real("rope.scaling.factor", 1<<20, 1)
-	legacy := m.real("rope.scale_linear", 1<<20, 1)
+	// Scaling is linear unless the file says otherwise; scale_linear is the
+	// factor's old name.
+	h.ropeScale = m.real("rope.scaling.factor", 1<<20, m.real("rope.scale_linear", 1<<20, 1))
 	kind, found, err := m.file.Text(m.prefix + "rope.scaling.type")
 	m.about("rope.scaling.type")
 	switch {
@@ -208,8 +214,6 @@ func readRope(m *meta, h *hyper) {
 	case found && kind != "linear":
 		m.fail(fault.New(fault.Model, "open model", m.name, "metadata %q is %s", m.prefix+"rope.scaling.type", fault.Quote(kind, 40)).
 			Fix("known: linear, none"))
-	case !found:
-		h.ropeScale = legacy
 	}
 	if h.ropeBase <= 1 {
 		m.wrong(m.prefix+"rope.freq_base", "is %g; it must be above 1", h.ropeBase)

@@ -160,15 +160,16 @@ func TestVerifySeesAChangedFile(t *testing.T) {
 }
 
 func TestAFileCutShortWhileOpenIsAnErrorNotACrash(t *testing.T) {
-	for _, threads := range []int{1, 2} {
+	s := small()
+	data := s.bytes(t, 7)
+	for _, cut := range []struct{ threads, left int }{{1, 0}, {2, 0}, {1, len(data) / 2}, {2, len(data) / 2}} {
 		path := filepath.Join(t.TempDir(), "model.gguf")
-		s := small()
-		if err := os.WriteFile(path, s.bytes(t, 7), 0o600); err != nil {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := openWith(t, path, threads, kernel.Best())
+		e := openWith(t, path, cut.threads, kernel.Best())
 		e.pool.small = 0
-		if err := os.Truncate(path, 0); err != nil {
+		if err := os.Truncate(path, int64(cut.left)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{1, 2, 3}}})

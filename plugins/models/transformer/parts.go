@@ -4,7 +4,7 @@ package transformer
 // to the buffers of a pass with them. An architecture is a table of parts; a
 // new one adds parts and a table, not another pass.
 type part struct {
-	name  string
+	name  string // what it does, as an infinitive
 	needs func(h *hyper) []need
 	run   func(p *pass, w []*tensor)
 }
@@ -12,7 +12,7 @@ type part struct {
 // architecture is how a family of models reads its metadata and computes.
 type architecture struct {
 	name string // general.architecture
-	read func(m *meta) hyper
+	read func(m *meta, vocab int) hyper
 	// ropeFactors names a vector that, when present, divides the rotary
 	// frequencies one by one.
 	ropeFactors string
@@ -64,14 +64,13 @@ func lookUp(table string) part {
 // rmsNorm writes the normalised stream to normed.
 func rmsNorm(gain string) part {
 	return part{
-		name:  "rms norm",
+		name:  "normalise",
 		needs: func(h *hyper) []need { return []need{{name: gain, dims: []int{h.width}}} },
 		run: func(p *pass, w []*tensor) {
 			n := p.h.width
 			g := w[0].widen(p.k, 0, 1, p.gain)
-			p.each(len(p.rows), n, func(_, i int) {
-				p.k.RMSNorm(p.normed[i*n:][:n], p.stream[i*n:][:n], g, p.h.epsilon)
-			})
+			copy(p.normed, p.stream[:len(p.rows)*n])
+			p.each(len(p.rows), n, func(_, i int) { p.k.RMSNorm(p.normed[i*n:][:n], g, p.h.epsilon) })
 		},
 	}
 }
@@ -88,11 +87,7 @@ func projectQKV(q, k, v string) part {
 			}
 		},
 		run: func(p *pass, w []*tensor) {
-			p.multiply(p.normed,
-				product{w: w[0], store: copyTo(p.q, w[0].rows)},
-				product{w: w[1], store: copyTo(p.key, w[1].rows)},
-				product{w: w[2], store: copyTo(p.value, w[2].rows)},
-			)
+			p.multiply(p.normed, product{w: w[0], dst: p.q}, product{w: w[1], dst: p.key}, product{w: w[2], dst: p.value})
 		},
 	}
 }
@@ -108,8 +103,11 @@ func rotatePairs() part {
 			size, q, kv := p.h.headSize, p.h.heads*p.h.headSize, p.h.kvHeads*p.h.headSize
 			p.each(len(p.rows), q+kv, func(_, i int) {
 				cos, sin := p.rope.at(p.rows[i].position)
-				rotate(p.q[i*q:][:q], size, cos, sin)
-				rotate(p.key[i*kv:][:kv], size, cos, sin)
+				for _, x := range [][]float32{p.q[i*q:][:q], p.key[i*kv:][:kv]} {
+					for head := 0; head < len(x); head += size {
+						p.k.Rotate(x[head:][:len(cos)], cos, sin)
+					}
+				}
 			})
 		},
 	}
@@ -137,7 +135,7 @@ func projectBack(w string) part {
 // gatedFFN adds down·(silu(gate·x)*up·x) to the stream (Shazeer 2020).
 func gatedFFN(gate, up, down string) part {
 	return part{
-		name: "gated feed-forward",
+		name: "feed forward",
 		needs: func(h *hyper) []need {
 			return []need{
 				{name: gate, dims: []int{h.width, h.ffn}},
@@ -146,9 +144,8 @@ func gatedFFN(gate, up, down string) part {
 			}
 		},
 		run: func(p *pass, w []*tensor) {
-			p.multiply(p.normed, product{w: w[0], up: w[1], store: func(row, first int, y, up []float32) {
-				p.k.SiLUMul(y, up)
-				copy(p.inner[row*p.h.ffn+first:], y)
+			p.multiply(p.normed, product{w: w[0], dst: p.inner, up: w[1], store: func(row, first int, up []float32) {
+				p.k.SiLUMul(p.inner[row*p.h.ffn+first:][:len(up)], up)
 			}})
 			p.multiply(p.inner, product{w: w[2], store: p.addToStream})
 		},
@@ -159,12 +156,12 @@ func gatedFFN(gate, up, down string) part {
 // embedding table, which serves when there is no matrix for the output.
 func logits(output, tied string) part {
 	return part{
-		name: "logits",
+		name: "score the tokens",
 		needs: func(h *hyper) []need {
 			return []need{{name: output, tied: tied, dims: []int{h.width, h.vocab}}}
 		},
 		run: func(p *pass, w []*tensor) {
-			p.multiply(p.normed, product{w: w[0], store: func(row, first int, y, _ []float32) {
+			p.multiply(p.normed, product{w: w[0], store: func(row, first int, y []float32) {
 				copy(p.rows[row].scores[first:], y)
 			}})
 		},

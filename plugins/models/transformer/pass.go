@@ -39,14 +39,17 @@ type pass struct {
 
 // scratch is the memory of one worker.
 type scratch struct {
-	panel  []float32    // weight rows in float32
-	tile   [2][]float32 // their products with the rows of a pass
-	scores []float32    // of one key head's queries, over the positions
+	panel  []float32 // weight rows in float32
+	tile   []float32 // their products with the rows of a pass
+	scores []float32 // of one key head's queries, over the positions
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
 // cache of a common machine.
 const panelFloats = 6144
+
+// maxPanel is the most weight rows of a panel.
+const maxPanel = 64
 
 func newPass(h *hyper, k *kernel.Kernels, pool *pool, r *rope) *pass {
 	return &pass{
@@ -57,7 +60,7 @@ func newPass(h *hyper, k *kernel.Kernels, pool *pool, r *rope) *pass {
 
 // panelSize is how many weight rows of that many columns are widened at a time.
 func panelSize(cols int) int {
-	return min(max(panelFloats/cols, 4), 64) &^ 3
+	return min(max(panelFloats/cols, 4), maxPanel) &^ 3
 }
 
 // grow returns b with room for n values, keeping nothing.
@@ -80,18 +83,17 @@ func (p *pass) begin(rows []row, longest int) {
 	for i := range p.workers {
 		w := &p.workers[i]
 		w.scores = grow(w.scores, h.group()*longest)
-		for j := range w.tile {
-			w.tile[j] = grow(w.tile[j], n*64)
-		}
+		w.tile = grow(w.tile, n*maxPanel)
 	}
 }
 
-// run takes the rows through all layers and fills the wanted scores.
-func (p *pass) run(ctx context.Context, a *architecture, w *weights) error {
+// run takes the rows through all layers and fills the wanted scores; wanted
+// reports whether there were any.
+func (p *pass) run(ctx context.Context, a *architecture, w *weights) (wanted bool, err error) {
 	a.embed.run(p, w.embed)
 	for p.layer = range p.h.layers {
 		if err := cancelled(ctx); err != nil {
-			return err
+			return false, err
 		}
 		for i, part := range a.block {
 			part.run(p, w.block[p.layer][i])
@@ -99,12 +101,12 @@ func (p *pass) run(ctx context.Context, a *architecture, w *weights) error {
 	}
 	p.keepWanted()
 	if len(p.rows) == 0 {
-		return nil
+		return false, nil
 	}
 	for i, part := range a.head {
 		part.run(p, w.head[i])
 	}
-	return nil
+	return true, nil
 }
 
 // keepWanted drops the rows whose scores nobody wants.
@@ -121,12 +123,14 @@ func (p *pass) keepWanted() {
 	p.rows = p.rows[:n]
 }
 
-// product is a matrix times the rows of a pass. store receives, for one row,
-// the values of the outputs from first on; with a second matrix up of the same
-// shape it receives both products.
+// product is a matrix times the rows of a pass. It goes to dst, whose lines are
+// as long as the matrix has rows, or where there is no dst to store, which
+// receives the values of one row from output first on. With a second matrix up
+// of the same shape, dst takes the first product and store the second.
 type product struct {
 	w, up *tensor
-	store func(row, first int, y, up []float32)
+	dst   []float32
+	store func(row, first int, y []float32)
 }
 
 // task is one panel of one product.
@@ -136,57 +140,50 @@ type task struct{ product, first, n int }
 // columns. The work is split by outputs, so that no sum is.
 func (p *pass) multiply(x []float32, products ...product) {
 	p.tasks = p.tasks[:0]
-	work := 0
+	work := int64(0)
 	for i, pr := range products {
 		size := panelSize(pr.w.cols)
 		for first := 0; first < pr.w.rows; first += size {
 			p.tasks = append(p.tasks, task{i, first, min(size, pr.w.rows-first)})
 		}
-		work += pr.w.rows * pr.w.cols
+		work += int64(pr.w.rows) * int64(pr.w.cols)
 		if pr.up != nil {
-			work += pr.w.rows * pr.w.cols
+			work += int64(pr.up.rows) * int64(pr.up.cols)
 		}
 	}
-	p.pool.run(len(p.tasks), work*len(p.rows), func(worker, item int) {
+	p.pool.run(len(p.tasks), work*int64(len(p.rows)), func(worker, item int) {
 		t := p.tasks[item]
 		pr := products[t.product]
-		y := p.dots(worker, 0, pr.w, t, x)
-		var up []float32
-		if pr.up != nil {
-			up = p.dots(worker, 1, pr.up, t, x)
+		if pr.dst != nil {
+			p.dots(worker, pr.w, t, x, pr.dst[t.first:], pr.w.rows)
 		}
+		if pr.store == nil {
+			return
+		}
+		w := pr.w
+		if pr.up != nil {
+			w = pr.up
+		}
+		y := p.workers[worker].tile
+		p.dots(worker, w, t, x, y, t.n)
 		for i := range p.rows {
-			if pr.up == nil {
-				pr.store(i, t.first, y[i*t.n:][:t.n], nil)
-			} else {
-				pr.store(i, t.first, y[i*t.n:][:t.n], up[i*t.n:][:t.n])
-			}
+			pr.store(i, t.first, y[i*t.n:][:t.n])
 		}
 	})
 }
 
-// dots multiplies a panel with all rows; the result has t.n values per row.
-func (p *pass) dots(worker, slot int, w *tensor, t task, x []float32) []float32 {
+// dots multiplies a panel with all rows into y, lines of stride values.
+func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
 	s := &p.workers[worker]
 	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))
 	panel := w.widen(p.k, t.first, t.n, s.panel)
-	y := s.tile[slot]
-	p.k.Dots(y, t.n, panel, w.cols, t.n, x, w.cols, len(p.rows), w.cols)
-	return y
+	p.k.Dots(y, stride, panel, w.cols, t.n, x, w.cols, len(p.rows), w.cols)
 }
 
 // each runs f for items 0 to n-1 that cost about so many operations each.
-func (p *pass) each(n, cost int, f func(worker, item int)) { p.pool.run(n, n*cost, f) }
-
-// copyTo stores products in dst, lines of n values.
-func copyTo(dst []float32, n int) func(row, first int, y, _ []float32) {
-	return func(row, first int, y, _ []float32) { copy(dst[row*n+first:], y) }
-}
+func (p *pass) each(n, cost int, f func(worker, item int)) { p.pool.run(n, int64(n)*int64(cost), f) }
 
 // addToStream adds products to the residual stream.
-func (p *pass) addToStream(row, first int, y, _ []float32) {
-	dst := p.stream[row*p.h.width+first:][:len(y)]
-	for i, v := range y {
-		dst[i] += v
-	}
+func (p *pass) addToStream(row, first int, y []float32) {
+	p.k.Add(p.stream[row*p.h.width+first:][:len(y)], y)
 }

@@ -7,17 +7,56 @@ import (
 )
 
 // pool is a fixed set of goroutines that help the caller with a list of items.
-// Which of them does an item has no effect on its result. Nobody spins. On a
-// machine that is busy with other things, a helper that is not scheduled in
-// time finds the work done; one that loses its processor in the middle of an
-// item makes the caller wait, and after such a wait the caller works alone for
-// a while, the longer the more often it happens.
+// Which of them does an item has no effect on its result. Nobody spins.
+//
+// Help is not always one: a helper that loses its processor in the middle of an
+// item makes the caller wait, and two threads of one core are no faster than
+// one. So the pool measures what work costs with and without help and keeps to
+// what is cheaper, trying the other every so often (see habit).
 type pool struct {
 	helpers int
 	jobs    chan *job
-	small   int // work below which the caller is left alone with it
-	alone   int // lists that the caller still does alone
-	penalty int // how many it does alone after the next wait
+	small   int64 // work below which the caller is left alone with it; 0 shares everything, always
+	alone   bool  // whether the caller does without help for now
+	habits  [maxRows + 1]habit
+}
+
+// habit is what is known of passes with so many rows: nanoseconds per unit of
+// work, as moving averages, 0 while unknown.
+type habit struct {
+	cost [2]float64 // with help, alone
+	turn int
+}
+
+// tryEvery is how often the dearer way is tried again.
+const tryEvery = 32
+
+// begin decides how the coming pass of so many rows is worked on.
+func (p *pool) begin(rows int) {
+	h := &p.habits[min(rows, maxRows)]
+	h.turn++
+	switch {
+	case p.helpers == 0 || p.small == 0 || h.cost[0] == 0:
+		p.alone = false
+	case h.cost[1] == 0:
+		p.alone = true
+	default:
+		p.alone = h.cost[1] < h.cost[0] != (h.turn%tryEvery == 0)
+	}
+}
+
+// end takes note of what the pass has cost.
+func (p *pool) end(rows int, work int64, took time.Duration) {
+	way := 0
+	if p.alone {
+		way = 1
+	}
+	cost := &p.habits[min(rows, maxRows)].cost[way]
+	now := float64(took.Nanoseconds()+1) / float64(work+1)
+	if *cost == 0 {
+		*cost = now
+	}
+	*cost += (now - *cost) / 4
 }
 
 // job is one list of items.
@@ -26,7 +65,7 @@ type job struct {
 	f        func(worker, item int)
 	next     atomic.Int64 // item to be taken
 	done     atomic.Int64
-	panicked atomic.Pointer[any] // the first panic of a helper
+	panicked atomic.Pointer[any] // the first panic of an item
 	finished chan struct{}
 }
 
@@ -34,11 +73,8 @@ type job struct {
 // more than it saves.
 const smallWork = 1 << 20
 
-// Bounds of pool.penalty.
-const minPenalty, maxPenalty = 16, 1024
-
 func newPool(threads int) *pool {
-	p := &pool{helpers: threads - 1, jobs: make(chan *job, threads), small: smallWork, penalty: minPenalty}
+	p := &pool{helpers: threads - 1, jobs: make(chan *job, threads), small: smallWork}
 	for i := range p.helpers {
 		go p.help(i + 1)
 	}
@@ -61,15 +97,13 @@ func (p *pool) help(worker int) {
 // run calls f for items 0 to n-1, in any order and at once; worker is below
 // threads and never in two calls at a time. work estimates the multiply-adds of
 // all. A panic of f reaches the caller.
-func (p *pool) run(n, work int, f func(worker, item int)) {
-	if p.helpers == 0 || n < 2 || work < p.small || p.alone > 0 {
-		p.alone = max(p.alone-1, 0)
+func (p *pool) run(n int, work int64, f func(worker, item int)) {
+	if p.helpers == 0 || n < 2 || work < p.small || p.alone {
 		for i := range n {
 			f(0, i)
 		}
 		return
 	}
-	start := time.Now()
 	j := &job{n: n, f: f, finished: make(chan struct{})}
 	for range min(p.helpers, n-1) {
 		select {
@@ -78,37 +112,25 @@ func (p *pool) run(n, work int, f func(worker, item int)) {
 		}
 	}
 	j.work(0)
-	own := time.Since(start)
 	<-j.finished
-	p.judge(own, time.Since(start)-own)
 	if r := j.panicked.Load(); r != nil {
 		panic(*r)
 	}
 }
 
-// judge decides from the caller's time at work and its time waiting whether
-// helpers are worth asking. An item is a fraction of the work, so that waiting
-// for one takes as long as all of it only when its helper was not running.
-func (p *pool) judge(work, wait time.Duration) {
-	if wait > work && wait > 50*time.Microsecond {
-		p.alone = p.penalty
-		p.penalty = min(2*p.penalty, maxPenalty)
-		return
-	}
-	p.penalty = max(p.penalty-1, minPenalty)
-}
-
-// work takes items until none is left. An item that panics counts as done.
+// work takes items until none is left. An item that panics counts as done, and
+// the rest is done all the same: somebody has to.
 func (j *job) work(worker int) {
 	for j.one(worker) {
 	}
 }
 
-func (j *job) one(worker int) bool {
+func (j *job) one(worker int) (more bool) {
 	item := int(j.next.Add(1)) - 1
 	if item >= j.n {
 		return false
 	}
+	more = true // also after a panic
 	defer func() {
 		if r := recover(); r != nil {
 			j.panicked.CompareAndSwap(nil, &r)
@@ -118,5 +140,5 @@ func (j *job) one(worker int) bool {
 		}
 	}()
 	j.f(worker, item)
-	return true
+	return more
 }

@@ -56,33 +56,76 @@ func TestAPanicInAnyWorkerReachesTheCaller(t *testing.T) {
 	t.Error("run returned")
 }
 
-func TestTheCallerWorksAloneAfterWaits(t *testing.T) {
+func TestPanicsInAllItemsOfACallerWithoutHelpEnd(t *testing.T) {
 	p := newPool(2)
 	defer p.close()
 	p.small = 0
-	p.judge(time.Millisecond, time.Millisecond/2)
-	if p.alone != 0 {
-		t.Error("a short wait made the caller work alone")
+	// The helper is held up, and the queue before it is full.
+	hold, held := make(chan bool), make(chan bool)
+	defer close(hold)
+	stuck := func() *job {
+		return &job{n: 1, f: func(int, int) { held <- true; <-hold }, finished: make(chan struct{})}
 	}
-	first := p.penalty
-	p.judge(time.Millisecond, 2*time.Millisecond)
-	if p.alone != first || p.penalty != 2*first {
-		t.Errorf("after one long wait: alone for %d lists, then for %d", p.alone, p.penalty)
+	p.jobs <- stuck()
+	<-held
+	for range cap(p.jobs) {
+		p.jobs <- &job{}
 	}
-	for range first {
-		p.run(4, 1, func(worker, _ int) {
-			if worker != 0 {
-				t.Error("a helper was asked")
+	calls := 0
+	defer func() {
+		if r := recover(); r == nil || calls != 3 {
+			t.Errorf("%d of 3 items were done; recovered %v", calls, r)
+		}
+	}()
+	p.run(3, 1, func(int, int) { calls++; panic("item") })
+}
+
+func TestThePoolKeepsToTheCheaperWay(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	for _, cheaper := range []bool{true, false} { // alone or not
+		alone := 0
+		const passes = 20 * tryEvery
+		rows := 7
+		if cheaper {
+			rows = 9
+		}
+		for range passes {
+			p.begin(rows)
+			took := 2 * time.Millisecond
+			if p.alone == cheaper {
+				took = time.Millisecond
 			}
-		})
+			if p.alone {
+				alone++
+			}
+			p.end(rows, 1000, took)
+		}
+		if !cheaper {
+			alone = passes - alone
+		}
+		if alone < passes*(tryEvery-2)/tryEvery || alone == passes {
+			t.Errorf("the cheaper way was taken in %d of %d passes", alone, passes)
+		}
 	}
-	if p.alone != 0 {
-		t.Errorf("still alone for %d lists", p.alone)
+}
+
+func TestThePoolChangesItsMind(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	last := 0
+	for pass := range 40 * tryEvery {
+		p.begin(3)
+		took := time.Millisecond
+		if p.alone != (pass < 20*tryEvery) { // first it is better alone, then it is not
+			took *= 2
+		}
+		if p.alone && pass >= 30*tryEvery {
+			last++
+		}
+		p.end(3, 1000, took)
 	}
-	for range 100 {
-		p.judge(0, time.Second)
-	}
-	if p.penalty != maxPenalty {
-		t.Errorf("the penalty grew to %d", p.penalty)
+	if last > 15 {
+		t.Errorf("%d of the last %d passes were alone, though help was cheaper", last, 10*tryEvery)
 	}
 }

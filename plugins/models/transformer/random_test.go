@@ -38,7 +38,7 @@ func small() shape {
 
 // tinyShape is the size of the embedded model.
 func tinyShape() shape {
-	return shape{vocab: 1200, context: 256, width: 192, layers: 4, heads: 6, kvHeads: 6, headSize: 32, ffn: 512,
+	return shape{vocab: 1312, context: 256, width: 192, layers: 4, heads: 6, kvHeads: 6, headSize: 32, ffn: 512,
 		kind: func(string) gguf.Type { return gguf.Q8_0 }}
 }
 
@@ -90,7 +90,12 @@ func (s shape) ingredients(seed uint64) *ingredients {
 			gguf.Pair{Key: "llama.rope.scaling.factor", Value: s.ropeScale})
 	}
 	m.pairs = append(m.pairs, vocabularyPairs(s.vocab)...)
-	r := rand.New(rand.NewPCG(seed, 1))
+	s.weights(m, rand.New(rand.NewPCG(seed, 1)))
+	return m
+}
+
+// weights adds the tensors.
+func (s shape) weights(m *ingredients, r *rand.Rand) {
 	add := func(name string, scale, around float64, dims ...int) {
 		n := 1
 		for _, d := range dims {
@@ -128,7 +133,6 @@ func (s shape) ingredients(seed uint64) *ingredients {
 		matrix(p+"ffn_up.weight", s.width, s.ffn)
 		matrix(p+"ffn_down.weight", s.ffn, s.width)
 	}
-	return m
 }
 
 // vocabularyPairs is a tokenizer with the 256 bytes and made-up words.

@@ -63,20 +63,26 @@ func openBytes(t testing.TB, data []byte) (*engine, error) {
 	return open(context.Background(), f, "m", options{threads: 1, cacheBytes: 1 << 24, kernels: kernel.Best()})
 }
 
-func TestModelsThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
-	s := small()
-	q4 := func(b *gguf.Blob) {
-		b.Type = 2 // Q4_0: 18 bytes for 32 values
-		b.Data = make([]byte, len(b.Data)/4/32*18)
+type refusal struct {
+	name  string
+	edit  func(*ingredients)
+	kind  fault.Kind
+	words []string
+}
+
+func refused(t *testing.T, rows []refusal) {
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			s := small()
+			s.edit = r.edit
+			_, err := openBytes(t, s.bytes(t, 7))
+			wantError(t, err, r.kind, r.words...)
+		})
 	}
-	many := make([]float32, s.vocab)
-	many[5] = float32(math.NaN())
-	rows := []struct {
-		name  string
-		edit  func(*ingredients)
-		kind  fault.Kind
-		words []string
-	}{
+}
+
+func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
+	refused(t, []refusal{
 		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
 		{"another architecture", set("general.architecture", "gemma3"), fault.Model, []string{"gemma3", "known: llama"}},
 		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
@@ -98,6 +104,19 @@ func TestModelsThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 		{"a NaN epsilon", set("llama.attention.layer_norm_rms_epsilon", float32(math.NaN())), fault.Data, []string{"layer_norm_rms_epsilon"}},
 		{"a negative base", set("llama.rope.freq_base", float32(-1)), fault.Data, []string{"freq_base"}},
 		{"a base of one half", set("llama.rope.freq_base", float32(0.5)), fault.Data, []string{"freq_base", "above 1"}},
+		{"angles beyond reason", set("llama.rope.scaling.factor", float32(1e-9)), fault.Data, []string{"rotary angles"}},
+	})
+}
+
+func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
+	s := small()
+	q4 := func(b *gguf.Blob) {
+		b.Type = 2 // Q4_0: 18 bytes for 32 values
+		b.Data = make([]byte, len(b.Data)/4/32*18)
+	}
+	many := make([]float32, s.vocab)
+	many[5] = float32(math.NaN())
+	refused(t, []refusal{
 		{"a tensor missing", drop("blk.1.ffn_up.weight"), fault.Data, []string{`"blk.1.ffn_up.weight" is missing`}},
 		{"a tensor too many", func(m *ingredients) {
 			m.tensors = append(m.tensors, gguf.Blob{Tensor: gguf.Tensor{Name: "blk.0.attn_q.bias", Dims: []int{1}}, Data: make([]byte, 4)})
@@ -113,6 +132,7 @@ func TestModelsThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 				set(p.Key, p.Value)(m)
 			}
 		}, fault.Data, []string{"token_embd.weight", "[64 300]", "[64 299]"}},
+		{"another vocabulary size", set("llama.vocab_size", uint32(301)), fault.Data, []string{"llama.vocab_size", "301", "300"}},
 		{"no tokenizer", drop("tokenizer.ggml.model"), fault.Data, []string{"tokenizer.ggml.model", "missing"}},
 		{"another tokenizer", set("tokenizer.ggml.model", "gpt2"), fault.Model, []string{"gpt2", "known: llama"}},
 		{"no tokens", drop("tokenizer.ggml.tokens"), fault.Data, []string{"tokenizer.ggml.tokens", "missing"}},
@@ -133,15 +153,7 @@ func TestModelsThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 		{"a frequency factor of zero", func(m *ingredients) {
 			m.tensors = append(m.tensors, gguf.Blob{Tensor: gguf.Tensor{Name: "rope_freqs.weight", Dims: []int{8}}, Data: make([]byte, 32)})
 		}, fault.Data, []string{"rope_freqs.weight", "positive"}},
-	}
-	for _, r := range rows {
-		t.Run(r.name, func(t *testing.T) {
-			s := small()
-			s.edit = r.edit
-			_, err := openBytes(t, s.bytes(t, 7))
-			wantError(t, err, r.kind, r.words...)
-		})
-	}
+	})
 }
 
 func TestKeysThatOnlyDescribeAreAccepted(t *testing.T) {

@@ -8,16 +8,15 @@ import "lab/core/plugin/model"
 //   - FLOPs (F3 and F4 of the cost model): 2 per weight that a token is
 //     multiplied with, the matrix of the scores for wanted rows only, and
 //     4*heads*headSize per layer and attended position; the token's own counts.
-//   - BytesMoved (F7): the stored weights once per maxRows tokens, the
-//     embedding row and the new keys and values of every token, and for every
+//   - BytesMoved (F7): the stored weights once per pass of maxRows tokens (the
+//     matrix of the scores where a pass has wanted rows), the embedding row and the new keys and values of every token, and for every
 //     token the keys and values it attends to.
 //
 // A call that mixes prefill and decode shares its seconds between them as its
 // FLOPs are.
-func (e *engine) usage(batch []model.Input, seconds float64) model.Usage {
+func (e *engine) usage(batch []model.Input, passes passCount, seconds float64) model.Usage {
 	var u model.Usage
 	var prefillFLOPs, tokens, attended int64
-	wanted := false
 	for _, in := range batch {
 		n := int64(len(in.Tokens))
 		// Σ (start+i) for i = 1 to n
@@ -26,7 +25,6 @@ func (e *engine) usage(batch []model.Input, seconds float64) model.Usage {
 		u.FLOPs += flops
 		attended += positions
 		tokens += n
-		wanted = wanted || len(in.Scores) > 0
 		if n > 1 {
 			u.PrefillTokens += n
 			prefillFLOPs += flops
@@ -38,11 +36,8 @@ func (e *engine) usage(batch []model.Input, seconds float64) model.Usage {
 		u.PrefillSeconds = seconds * float64(prefillFLOPs) / float64(u.FLOPs)
 		u.DecodeSeconds = seconds * float64(u.FLOPs-prefillFLOPs) / float64(u.FLOPs)
 	}
-	passes := (tokens + maxRows - 1) / maxRows
-	u.BytesMoved = passes*e.weight.bodyBytes + tokens*e.weight.embedRowBytes + (attended+tokens)*e.hyper.kvBytes()
-	if wanted {
-		u.BytesMoved += e.weight.headBytes
-	}
+	u.BytesMoved = passes.body*e.weight.bodyBytes + passes.head*e.weight.headBytes +
+		tokens*e.weight.embedRowBytes + (attended+tokens)*e.hyper.kvBytes()
 	u.CacheBytes = e.cache.bytes()
 	return u
 }

@@ -65,8 +65,9 @@ type loader struct {
 	used map[string]bool
 }
 
-// tensor returns what n asks for, or nil when it is absent and may be.
-func (l *loader) tensor(prefix string, n need) (*tensor, error) {
+// tensor returns what n asks for, or nil when it is absent and may be. what
+// needs it is for the message.
+func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 	name := prefix + n.name
 	t, ok := l.file.Tensor(name)
 	if !ok && n.tied != "" {
@@ -77,7 +78,7 @@ func (l *loader) tensor(prefix string, n need) (*tensor, error) {
 		if n.optional {
 			return nil, nil
 		}
-		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q is missing", name)
+		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q is missing, which is needed to %s", name, what)
 	}
 	l.used[name] = true
 	if !slices.Equal(t.Dims, n.dims) {
@@ -130,7 +131,7 @@ func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, e
 	w := &weights{}
 	factors := need{name: a.ropeFactors, dims: []int{h.ropeSize / 2}, optional: true}
 	var err error
-	if w.ropeFactors, err = l.tensor("", factors); err != nil {
+	if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
 		return nil, err
 	}
 	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
@@ -165,7 +166,7 @@ func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, e
 // part finds the tensors of one part.
 func (l *loader) part(prefix string, p part, h *hyper) (tensors []*tensor, multiplied, bytes int64, err error) {
 	for _, n := range p.needs(h) {
-		t, err := l.tensor(prefix, n)
+		t, err := l.tensor(prefix, n, p.name)
 		if err != nil {
 			return nil, 0, 0, err
 		}

@@ -144,9 +144,6 @@ func (f *File) Close() error {
 // given to [Read].
 func (f *File) Name() string { return f.name }
 
-// Size returns the number of bytes of the file.
-func (f *File) Size() int64 { return int64(len(f.data)) }
-
 // Tensor returns the tensor of that name.
 func (f *File) Tensor(name string) (Tensor, bool) {
 	i, ok := f.tensors[name]

@@ -4,20 +4,20 @@
 
 package kernel
 
-// dots4AVX2 sets y[i*ys+r] to the dot product of w[r*ws:][:k] and x[i*xs:][:k] for r < 4 and i < b.
+// dotsAVX2 sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.
 //
 //go:noescape
-func dots4AVX2(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)
+func dotsAVX2(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 
 // dotAVX2 returns the dot product of w[:k] and x[:k].
 //
 //go:noescape
 func dotAVX2(k int, w *float32, x *float32) float32
 
-// dots4AVX512 sets y[i*ys+r] to the dot product of w[r*ws:][:k] and x[i*xs:][:k] for r < 4 and i < b.
+// dotsAVX512 sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.
 //
 //go:noescape
-func dots4AVX512(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)
+func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 
 // dotAVX512 returns the dot product of w[:k] and x[:k].
 //
@@ -28,6 +28,21 @@ func dotAVX512(k int, w *float32, x *float32) float32
 //
 //go:noescape
 func addWeightedAVX2(out *float32, e int, v *float32, vs int, a *float32, n int)
+
+// addAVX2 adds x[i] to dst[i] for i < n.
+//
+//go:noescape
+func addAVX2(dst *float32, x *float32, n int)
+
+// scaleByAVX2 sets dst[i] to dst[i]*factor*weight[i] for i < n.
+//
+//go:noescape
+func scaleByAVX2(dst *float32, weight *float32, n int, factor float32)
+
+// rotateAVX2 sets x[i] to x[i]*cos[i] + x[i^1]*sin[i] for i < n, an even number.
+//
+//go:noescape
+func rotateAVX2(x *float32, cos *float32, sin *float32, n int)
 
 // scaleMaxAVX2 multiplies s[:n] by factor and returns the largest result, -Inf when n is 0.
 //

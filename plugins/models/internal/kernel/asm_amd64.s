@@ -206,21 +206,19 @@ DATA c7<>+24(SB)/4, $0x39500d01
 DATA c7<>+28(SB)/4, $0x39500d01
 GLOBL c7<>(SB), RODATA|NOPTR, $32
 
-// func dots4AVX2(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)
+// func dotsAVX2(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 // Requires: AVX, FMA3
-TEXT ·dots4AVX2(SB), NOSPLIT, $0-64
+TEXT ·dotsAVX2(SB), NOSPLIT, $16-72
 	MOVQ k+0(FP), AX
-	MOVQ w+8(FP), CX
-	MOVQ x+24(FP), DX
+	MOVQ x+32(FP), DX
 	MOVQ ws+16(FP), BX
-	MOVQ xs+32(FP), SI
+	MOVQ xs+40(FP), SI
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), DI
 	SHLQ $0x02, SI
-	LEAQ (SI)(SI*2), R8
-	MOVQ b+40(FP), R8
-	MOVQ y+48(FP), R9
-	MOVQ ys+56(FP), R10
+	LEAQ (SI)(SI*2), CX
+	MOVQ b+48(FP), R8
+	MOVQ ys+64(FP), R10
 	SHLQ $0x02, R10
 	MOVQ AX, R11
 	SHRQ $0x04, R11
@@ -228,13 +226,24 @@ TEXT ·dots4AVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x06, R12
 	ANDQ $0x0f, AX
 	LEAQ masks<>+64(SB), R14
-	MOVQ AX, R13
-	SHLQ $0x02, R13
-	SUBQ R13, R14
+	MOVQ AX, CX
+	SHLQ $0x02, CX
+	SUBQ CX, R14
+	MOVQ y+56(FP), R9
+	MOVQ R9, (SP)
 
 two:
-	CMPQ   R8, $0x02
-	JL     one
+	CMPQ R8, $0x02
+	JL   two_end
+	MOVQ n+24(FP), R9
+	MOVQ R9, 8(SP)
+	MOVQ w+8(FP), CX
+
+two_rows:
+	SUBQ   $0x04, 8(SP)
+	JL     two_next
+	MOVQ   (SP), R9
+	ADDQ   $0x10, (SP)
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -245,9 +254,9 @@ two:
 	VXORPS Y7, Y7, Y7
 	MOVQ   R11, R13
 	TESTQ  R13, R13
-	JZ     two0_tail
+	JZ     two_tile0_tail
 
-two0_loop:
+two_tile0_loop:
 	VMOVUPS     (DX), Y8
 	VMOVUPS     (DX)(SI*1), Y9
 	VMOVUPS     (CX), Y10
@@ -267,11 +276,11 @@ two0_loop:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	DECQ        R13
-	JNZ         two0_loop
+	JNZ         two_tile0_loop
 
-two0_tail:
+two_tile0_tail:
 	TESTQ       AX, AX
-	JZ          two0_sum
+	JZ          two_tile0_sum
 	VMOVUPS     (R14), Y15
 	VMASKMOVPS  (DX), Y15, Y8
 	VMASKMOVPS  (DX)(SI*1), Y15, Y9
@@ -291,7 +300,7 @@ two0_tail:
 	VFMADD231PS Y8, Y10, Y3
 	VFMADD231PS Y9, Y10, Y7
 
-two0_sum:
+two_tile0_sum:
 	SUBQ         R12, CX
 	SUBQ         R12, DX
 	VADDPS       Y1, Y0, Y8
@@ -327,9 +336,9 @@ two0_sum:
 	VXORPS       Y7, Y7, Y7
 	MOVQ         R11, R13
 	TESTQ        R13, R13
-	JZ           two2_tail
+	JZ           two_tile2_tail
 
-two2_loop:
+two_tile2_loop:
 	VMOVUPS     (DX), Y8
 	VMOVUPS     (DX)(SI*1), Y9
 	VMOVUPS     (CX)(BX*2), Y10
@@ -349,11 +358,11 @@ two2_loop:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	DECQ        R13
-	JNZ         two2_loop
+	JNZ         two_tile2_loop
 
-two2_tail:
+two_tile2_tail:
 	TESTQ       AX, AX
-	JZ          two2_sum
+	JZ          two_tile2_sum
 	VMOVUPS     (R14), Y15
 	VMASKMOVPS  (DX), Y15, Y8
 	VMASKMOVPS  (DX)(SI*1), Y15, Y9
@@ -373,7 +382,7 @@ two2_tail:
 	VFMADD231PS Y8, Y10, Y3
 	VFMADD231PS Y9, Y10, Y7
 
-two2_sum:
+two_tile2_sum:
 	SUBQ         R12, CX
 	SUBQ         R12, DX
 	VADDPS       Y1, Y0, Y8
@@ -399,14 +408,33 @@ two2_sum:
 	VADDPS       X15, X8, X8
 	VMOVLPS      X8, 8(R9)
 	VMOVHPS      X8, 8(R9)(R10*1)
-	LEAQ         (R9)(R10*2), R9
-	LEAQ         (DX)(SI*2), DX
-	SUBQ         $0x02, R8
-	JMP          two
+	LEAQ         (CX)(BX*4), CX
+	JMP          two_rows
 
+two_next:
+	MOVQ n+24(FP), R9
+	SHLQ $0x02, R9
+	SUBQ R9, (SP)
+	MOVQ (SP), R9
+	LEAQ (R9)(R10*2), R9
+	MOVQ R9, (SP)
+	LEAQ (DX)(SI*2), DX
+	SUBQ $0x02, R8
+	JMP  two
+
+two_end:
 one:
-	TESTQ  R8, R8
-	JZ     done
+	CMPQ R8, $0x01
+	JL   one_end
+	MOVQ n+24(FP), R9
+	MOVQ R9, 8(SP)
+	MOVQ w+8(FP), CX
+
+one_rows:
+	SUBQ   $0x04, 8(SP)
+	JL     one_next
+	MOVQ   (SP), R9
+	ADDQ   $0x10, (SP)
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -417,9 +445,9 @@ one:
 	VXORPS Y7, Y7, Y7
 	MOVQ   R11, R13
 	TESTQ  R13, R13
-	JZ     one_tail
+	JZ     one_tile_tail
 
-one_loop:
+one_tile_loop:
 	VMOVUPS     (DX), Y8
 	VMOVUPS     (CX), Y10
 	VFMADD231PS Y8, Y10, Y0
@@ -441,11 +469,11 @@ one_loop:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	DECQ        R13
-	JNZ         one_loop
+	JNZ         one_tile_loop
 
-one_tail:
+one_tile_tail:
 	TESTQ       AX, AX
-	JZ          one_sum
+	JZ          one_tile_sum
 	VMOVUPS     (R14), Y15
 	VMASKMOVPS  (DX), Y15, Y8
 	VMASKMOVPS  (CX), Y15, Y10
@@ -467,7 +495,7 @@ one_tail:
 	VMASKMOVPS  32(CX)(DI*1), Y15, Y10
 	VFMADD231PS Y8, Y10, Y7
 
-one_sum:
+one_tile_sum:
 	SUBQ         R12, CX
 	SUBQ         R12, DX
 	VADDPS       Y1, Y0, Y0
@@ -492,12 +520,21 @@ one_sum:
 	VMOVLHPS     X2, X0, X0
 	VADDPS       X15, X0, X0
 	VMOVUPS      X0, (R9)
-	ADDQ         SI, DX
-	ADDQ         R10, R9
-	DECQ         R8
-	JMP          one
+	LEAQ         (CX)(BX*4), CX
+	JMP          one_rows
 
-done:
+one_next:
+	MOVQ n+24(FP), R9
+	SHLQ $0x02, R9
+	SUBQ R9, (SP)
+	MOVQ (SP), R9
+	LEAQ (R9)(R10*1), R9
+	MOVQ R9, (SP)
+	LEAQ (DX)(SI*1), DX
+	SUBQ $0x01, R8
+	JMP  one
+
+one_end:
 	VZEROUPPER
 	RET
 
@@ -559,37 +596,46 @@ dot_sum:
 	VZEROUPPER
 	RET
 
-// func dots4AVX512(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)
+// func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·dots4AVX512(SB), NOSPLIT, $0-64
+TEXT ·dotsAVX512(SB), NOSPLIT, $16-72
 	MOVQ     k+0(FP), AX
-	MOVQ     w+8(FP), CX
-	MOVQ     x+24(FP), DX
+	MOVQ     x+32(FP), DX
 	MOVQ     ws+16(FP), BX
-	MOVQ     xs+32(FP), SI
+	MOVQ     xs+40(FP), SI
 	SHLQ     $0x02, BX
 	LEAQ     (BX)(BX*2), DI
 	SHLQ     $0x02, SI
 	LEAQ     (SI)(SI*2), R8
-	MOVQ     b+40(FP), R9
-	MOVQ     y+48(FP), R10
-	MOVQ     ys+56(FP), R11
+	MOVQ     b+48(FP), R9
+	MOVQ     ys+64(FP), R11
 	SHLQ     $0x02, R11
 	MOVQ     AX, R12
 	SHRQ     $0x04, R12
 	MOVQ     R12, R13
 	SHLQ     $0x06, R13
 	ANDQ     $0x0f, AX
-	LEAQ     masks<>+64(SB), R14
-	MOVQ     AX, R15
-	SHLQ     $0x02, R15
-	SUBQ     R15, R14
-	VMOVUPS  (R14), Z0
+	LEAQ     masks<>+64(SB), CX
+	MOVQ     AX, R10
+	SHLQ     $0x02, R10
+	SUBQ     R10, CX
+	VMOVUPS  (CX), Z0
 	VPMOVD2M Z0, K1
+	MOVQ     y+56(FP), R10
+	MOVQ     R10, (SP)
 
 four:
-	CMPQ   R9, $0x04
-	JL     one
+	CMPQ R9, $0x04
+	JL   four_end
+	MOVQ n+24(FP), R10
+	MOVQ R10, 8(SP)
+	MOVQ w+8(FP), CX
+
+four_rows:
+	SUBQ   $0x04, 8(SP)
+	JL     four_next
+	MOVQ   (SP), R10
+	ADDQ   $0x10, (SP)
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
@@ -608,9 +654,9 @@ four:
 	VPXORD Z31, Z31, Z31
 	MOVQ   R12, R14
 	TESTQ  R14, R14
-	JZ     four_tail
+	JZ     four_tile_tail
 
-four_loop:
+four_tile_loop:
 	VMOVUPS     (DX), Z0
 	VMOVUPS     (DX)(SI*1), Z1
 	VMOVUPS     (DX)(SI*2), Z2
@@ -638,11 +684,11 @@ four_loop:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	DECQ        R14
-	JNZ         four_loop
+	JNZ         four_tile_loop
 
-four_tail:
+four_tile_tail:
 	TESTQ       AX, AX
-	JZ          four_sum
+	JZ          four_tile_sum
 	VMOVUPS.Z   (DX), K1, Z0
 	VMOVUPS.Z   (DX)(SI*1), K1, Z1
 	VMOVUPS.Z   (DX)(SI*2), K1, Z2
@@ -668,7 +714,7 @@ four_tail:
 	VFMADD231PS Z2, Z4, Z27
 	VFMADD231PS Z3, Z4, Z31
 
-four_sum:
+four_tile_sum:
 	SUBQ          R13, CX
 	SUBQ          R13, DX
 	VSHUFF64X2    $0xee, Z17, Z16, Z14
@@ -723,23 +769,42 @@ four_sum:
 	LEAQ          (R10)(R11*2), R10
 	VEXTRACTF32X4 $0x02, Z0, (R10)
 	VEXTRACTF32X4 $0x03, Z0, (R10)(R11*1)
-	LEAQ          (R10)(R11*2), R10
-	LEAQ          (DX)(SI*4), DX
-	SUBQ          $0x04, R9
-	JMP           four
+	LEAQ          (CX)(BX*4), CX
+	JMP           four_rows
 
+four_next:
+	MOVQ n+24(FP), R10
+	SHLQ $0x02, R10
+	SUBQ R10, (SP)
+	MOVQ (SP), R10
+	LEAQ (R10)(R11*4), R10
+	MOVQ R10, (SP)
+	LEAQ (DX)(SI*4), DX
+	SUBQ $0x04, R9
+	JMP  four
+
+four_end:
 one:
-	TESTQ  R9, R9
-	JZ     done
+	CMPQ R9, $0x01
+	JL   one_end
+	MOVQ n+24(FP), R10
+	MOVQ R10, 8(SP)
+	MOVQ w+8(FP), CX
+
+one_rows:
+	SUBQ   $0x04, 8(SP)
+	JL     one_next
+	MOVQ   (SP), R10
+	ADDQ   $0x10, (SP)
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	MOVQ   R12, R14
 	TESTQ  R14, R14
-	JZ     one_tail
+	JZ     one_tile_tail
 
-one_loop:
+one_tile_loop:
 	VMOVUPS     (DX), Z8
 	VMOVUPS     (CX), Z10
 	VFMADD231PS Z8, Z10, Z16
@@ -752,11 +817,11 @@ one_loop:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	DECQ        R14
-	JNZ         one_loop
+	JNZ         one_tile_loop
 
-one_tail:
+one_tile_tail:
 	TESTQ       AX, AX
-	JZ          one_sum
+	JZ          one_tile_sum
 	VMOVUPS.Z   (DX), K1, Z8
 	VMOVUPS.Z   (CX), K1, Z10
 	VFMADD231PS Z8, Z10, Z16
@@ -767,7 +832,7 @@ one_tail:
 	VMOVUPS.Z   (CX)(DI*1), K1, Z10
 	VFMADD231PS Z8, Z10, Z19
 
-one_sum:
+one_tile_sum:
 	SUBQ       R13, CX
 	SUBQ       R13, DX
 	VSHUFF64X2 $0xee, Z17, Z16, Z14
@@ -786,12 +851,21 @@ one_sum:
 	VMOVUPS    transpose<>+0(SB), Z1
 	VPERMPS    Z0, Z1, Z0
 	VMOVUPS    X0, (R10)
-	ADDQ       SI, DX
-	ADDQ       R11, R10
-	DECQ       R9
-	JMP        one
+	LEAQ       (CX)(BX*4), CX
+	JMP        one_rows
 
-done:
+one_next:
+	MOVQ n+24(FP), R10
+	SHLQ $0x02, R10
+	SUBQ R10, (SP)
+	MOVQ (SP), R10
+	LEAQ (R10)(R11*1), R10
+	MOVQ R10, (SP)
+	LEAQ (DX)(SI*1), DX
+	SUBQ $0x01, R9
+	JMP  one
+
+one_end:
 	VZEROUPPER
 	RET
 
@@ -944,6 +1018,171 @@ few_row:
 	ADDQ         $0x00000020, DX
 
 done:
+	VZEROUPPER
+	RET
+
+// func addAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·addAVX2(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  DX, BX
+	SHRQ  $0x04, DX
+	ANDQ  $0x0f, BX
+	TESTQ DX, DX
+	JZ    rest
+
+block:
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     block
+
+rest:
+	TESTQ      BX, BX
+	JZ         end
+	LEAQ       masks<>+64(SB), DX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPS    (DX), Y14
+	VMOVUPS    32(DX), Y15
+	VMASKMOVPS (AX), Y14, Y2
+	VMASKMOVPS (CX), Y14, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func scaleByAVX2(dst *float32, weight *float32, n int, factor float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·scaleByAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         weight+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        factor+24(FP), X0
+	VBROADCASTSS X0, Y13
+	MOVQ         DX, BX
+	SHRQ         $0x04, DX
+	ANDQ         $0x0f, BX
+	TESTQ        DX, DX
+	JZ           rest
+
+block:
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VMULPS  Y13, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y3
+	VMULPS  Y13, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     block
+
+rest:
+	TESTQ      BX, BX
+	JZ         end
+	LEAQ       masks<>+64(SB), DX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPS    (DX), Y14
+	VMOVUPS    32(DX), Y15
+	VMASKMOVPS (AX), Y14, Y2
+	VMASKMOVPS (CX), Y14, Y3
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func rotateAVX2(x *float32, cos *float32, sin *float32, n int)
+// Requires: AVX
+TEXT ·rotateAVX2(SB), NOSPLIT, $0-32
+	MOVQ  x+0(FP), AX
+	MOVQ  cos+8(FP), CX
+	MOVQ  sin+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  BX, SI
+	SHRQ  $0x04, BX
+	ANDQ  $0x0f, SI
+	TESTQ BX, BX
+	JZ    rest
+
+block:
+	VMOVUPS   (AX), Y2
+	VMOVUPS   (CX), Y3
+	VMOVUPS   (DX), Y4
+	VPERMILPS $0xb1, Y2, Y5
+	VMULPS    Y3, Y2, Y2
+	VMULPS    Y4, Y5, Y5
+	VADDPS    Y5, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   32(AX), Y2
+	VMOVUPS   32(CX), Y3
+	VMOVUPS   32(DX), Y4
+	VPERMILPS $0xb1, Y2, Y5
+	VMULPS    Y3, Y2, Y2
+	VMULPS    Y4, Y5, Y5
+	VADDPS    Y5, Y2, Y2
+	VMOVUPS   Y2, 32(AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	DECQ      BX
+	JNZ       block
+
+rest:
+	TESTQ      SI, SI
+	JZ         end
+	LEAQ       masks<>+64(SB), BX
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), Y14
+	VMOVUPS    32(BX), Y15
+	VMASKMOVPS (AX), Y14, Y2
+	VMASKMOVPS (CX), Y14, Y3
+	VMASKMOVPS (DX), Y14, Y4
+	VPERMILPS  $0xb1, Y2, Y5
+	VMULPS     Y3, Y2, Y2
+	VMULPS     Y4, Y5, Y5
+	VADDPS     Y5, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	VMASKMOVPS 32(DX), Y15, Y4
+	VPERMILPS  $0xb1, Y2, Y5
+	VMULPS     Y3, Y2, Y2
+	VMULPS     Y4, Y5, Y5
+	VADDPS     Y5, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
+
+end:
 	VZEROUPPER
 	RET
 
@@ -1190,76 +1429,76 @@ TEXT ·siluMulAVX2(SB), NOSPLIT, $0-24
 	JZ    rest
 
 block:
-	VMOVUPS (AX), Y6
-	VMOVUPS (CX), Y7
-	VXORPS  sign<>+0(SB), Y6, Y2
-	VMOVUPS expLow<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y2
-	VMOVUPS expHigh<>+0(SB), Y3
-	VMINPS  Y2, Y3, Y2
-	VMULPS  log2e<>+0(SB), Y2, Y4
-	VADDPS  magic<>+0(SB), Y4, Y4
-	VSUBPS  magic<>+0(SB), Y4, Y3
-	VPSLLD  $0x17, Y4, Y4
-	VPADDD  one<>+0(SB), Y4, Y4
-	VMULPS  ln2High<>+0(SB), Y3, Y5
-	VSUBPS  Y5, Y2, Y2
-	VMULPS  ln2Low<>+0(SB), Y3, Y5
-	VSUBPS  Y5, Y2, Y2
-	VMULPS  c7<>+0(SB), Y2, Y3
-	VADDPS  c6<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c5<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c4<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c3<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c2<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  one<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  one<>+0(SB), Y3, Y3
-	VMULPS  Y4, Y3, Y2
-	VADDPS  one<>+0(SB), Y2, Y2
-	VDIVPS  Y2, Y6, Y6
-	VMULPS  Y7, Y6, Y6
-	VMOVUPS Y6, (AX)
-	VMOVUPS 32(AX), Y6
-	VMOVUPS 32(CX), Y7
-	VXORPS  sign<>+0(SB), Y6, Y2
-	VMOVUPS expLow<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y2
-	VMOVUPS expHigh<>+0(SB), Y3
-	VMINPS  Y2, Y3, Y2
-	VMULPS  log2e<>+0(SB), Y2, Y4
-	VADDPS  magic<>+0(SB), Y4, Y4
-	VSUBPS  magic<>+0(SB), Y4, Y3
-	VPSLLD  $0x17, Y4, Y4
-	VPADDD  one<>+0(SB), Y4, Y4
-	VMULPS  ln2High<>+0(SB), Y3, Y5
-	VSUBPS  Y5, Y2, Y2
-	VMULPS  ln2Low<>+0(SB), Y3, Y5
-	VSUBPS  Y5, Y2, Y2
-	VMULPS  c7<>+0(SB), Y2, Y3
-	VADDPS  c6<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c5<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c4<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c3<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  c2<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  one<>+0(SB), Y3, Y3
-	VMULPS  Y2, Y3, Y3
-	VADDPS  one<>+0(SB), Y3, Y3
-	VMULPS  Y4, Y3, Y2
-	VADDPS  one<>+0(SB), Y2, Y2
-	VDIVPS  Y2, Y6, Y6
-	VMULPS  Y7, Y6, Y6
-	VMOVUPS Y6, 32(AX)
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VXORPS  sign<>+0(SB), Y2, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y3
+	VXORPS  sign<>+0(SB), Y2, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
 	DECQ    DX
@@ -1273,76 +1512,76 @@ rest:
 	SUBQ       BX, DX
 	VMOVUPS    (DX), Y14
 	VMOVUPS    32(DX), Y15
-	VMASKMOVPS (AX), Y14, Y6
-	VMASKMOVPS (CX), Y14, Y7
-	VXORPS     sign<>+0(SB), Y6, Y2
-	VMOVUPS    expLow<>+0(SB), Y3
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    expHigh<>+0(SB), Y3
-	VMINPS     Y2, Y3, Y2
-	VMULPS     log2e<>+0(SB), Y2, Y4
-	VADDPS     magic<>+0(SB), Y4, Y4
-	VSUBPS     magic<>+0(SB), Y4, Y3
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     one<>+0(SB), Y4, Y4
-	VMULPS     ln2High<>+0(SB), Y3, Y5
-	VSUBPS     Y5, Y2, Y2
-	VMULPS     ln2Low<>+0(SB), Y3, Y5
-	VSUBPS     Y5, Y2, Y2
-	VMULPS     c7<>+0(SB), Y2, Y3
-	VADDPS     c6<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c5<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c4<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c3<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c2<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     one<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     one<>+0(SB), Y3, Y3
-	VMULPS     Y4, Y3, Y2
-	VADDPS     one<>+0(SB), Y2, Y2
-	VDIVPS     Y2, Y6, Y6
-	VMULPS     Y7, Y6, Y6
-	VMASKMOVPS Y6, Y14, (AX)
-	VMASKMOVPS 32(AX), Y15, Y6
-	VMASKMOVPS 32(CX), Y15, Y7
-	VXORPS     sign<>+0(SB), Y6, Y2
-	VMOVUPS    expLow<>+0(SB), Y3
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    expHigh<>+0(SB), Y3
-	VMINPS     Y2, Y3, Y2
-	VMULPS     log2e<>+0(SB), Y2, Y4
-	VADDPS     magic<>+0(SB), Y4, Y4
-	VSUBPS     magic<>+0(SB), Y4, Y3
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     one<>+0(SB), Y4, Y4
-	VMULPS     ln2High<>+0(SB), Y3, Y5
-	VSUBPS     Y5, Y2, Y2
-	VMULPS     ln2Low<>+0(SB), Y3, Y5
-	VSUBPS     Y5, Y2, Y2
-	VMULPS     c7<>+0(SB), Y2, Y3
-	VADDPS     c6<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c5<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c4<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c3<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     c2<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     one<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     one<>+0(SB), Y3, Y3
-	VMULPS     Y4, Y3, Y2
-	VADDPS     one<>+0(SB), Y2, Y2
-	VDIVPS     Y2, Y6, Y6
-	VMULPS     Y7, Y6, Y6
-	VMASKMOVPS Y6, Y15, 32(AX)
+	VMASKMOVPS (AX), Y14, Y2
+	VMASKMOVPS (CX), Y14, Y3
+	VXORPS     sign<>+0(SB), Y2, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	VXORPS     sign<>+0(SB), Y2, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
 
 end:
 	VZEROUPPER

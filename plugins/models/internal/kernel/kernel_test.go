@@ -69,7 +69,7 @@ func TestVectorDotsEqualPortableBitForBit(t *testing.T) {
 			t.Run(k.Name()+"/"+f.name, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
 				for _, length := range lengths {
-					for _, size := range [][2]int{{1, 1}, {3, 2}, {4, 1}, {4, 4}, {5, 5}, {8, 3}, {9, 6}, {16, 7}, {4, 33}} {
+					for _, size := range [][2]int{{1, 1}, {3, 2}, {4, 1}, {4, 4}, {5, 5}, {8, 3}, {9, 6}, {16, 1}, {23, 3}, {32, 2}, {16, 7}, {4, 33}} {
 						n, b := size[0], size[1]
 						ws, xs, ys := length+r.IntN(3), length+r.IntN(3), n+r.IntN(3)
 						w, x := filled(r, n*ws, f.next), filled(r, b*xs, f.next)
@@ -114,7 +114,7 @@ func TestDotIsNearTheExactSum(t *testing.T) {
 		}
 		// Each element passes through length/16 additions of its lane and 4 of the
 		// tree, each with a relative error of 2^-24.
-		tol := size * float64(length/Lanes+5) / (1 << 24)
+		tol := size * float64(length/lanes+5) / (1 << 24)
 		if got := float64(portableDot(w, x)); !(math.Abs(got-exact) <= tol) {
 			t.Errorf("length %d: %g, exact %g", length, got, exact)
 		}
@@ -158,13 +158,21 @@ func TestVectorElementwiseEqualPortableBitForBit(t *testing.T) {
 					portable.AddWeighted(want, v, stride, weights)
 					requireSame(t, label+": weighted sum", got, want)
 
-					scaled := filled(r, n, f.next)
-					got, want = make([]float32, n), make([]float32, n)
-					if n > 0 {
-						k.RMSNorm(got, a, scaled, 1e-5)
-						portable.RMSNorm(want, a, scaled, 1e-5)
-						requireSame(t, label+": norm", got, want)
-					}
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.Add(got, b)
+					portable.Add(want, b)
+					requireSame(t, label+": sum", got, want)
+
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.RMSNorm(got, b, 1e-5)
+					portable.RMSNorm(want, b, 1e-5)
+					requireSame(t, label+": norm", got, want)
+
+					c := filled(r, n, f.next)
+					got, want = append(got[:0], a[:n&^1]...), append(want[:0], a[:n&^1]...)
+					k.Rotate(got, b, c)
+					portable.Rotate(want, b, c)
+					requireSame(t, label+": rotation", got, want)
 				}
 			})
 		}
@@ -186,6 +194,9 @@ func TestVectorCodeStaysInsideItsSlices(t *testing.T) {
 			k.Softmax(s, 1)
 			k.SiLUMul(s, s)
 			k.AddWeighted(s, s, 0, []float32{0.5})
+			k.Add(s, s)
+			k.RMSNorm(s, s, 1)
+			k.Rotate(s[:n&^1], s, s)
 			for i, v := range buffer {
 				if (i < 16 || i >= 16+n) && v != guard {
 					t.Fatalf("%s, %d values: wrote at %d", k.Name(), n, i-16)

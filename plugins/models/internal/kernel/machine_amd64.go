@@ -9,7 +9,8 @@ func machineKernels() []*Kernels {
 		return nil
 	}
 	avx2 := &Kernels{
-		name: "avx2", dots4: wrapDots4(dots4AVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
+		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
+		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
 		widenF16: widenF16Vector, widenQ8: widenQ8Vector,
 	}
@@ -17,16 +18,16 @@ func machineKernels() []*Kernels {
 		return []*Kernels{avx2}
 	}
 	wide := *avx2
-	wide.name, wide.dots4, wide.dot = "avx512", wrapDots4(dots4AVX512), wrapDot(dotAVX512)
+	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
 	return []*Kernels{&wide, avx2}
 }
 
 // The wrappers below turn slices, which the exported methods have measured,
 // into the pointers that assembly takes. Empty ones never get that far.
 
-func wrapDots4(f func(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)) func([]float32, int, []float32, int, []float32, int, int, int) {
-	return func(y []float32, ys int, w []float32, ws int, x []float32, xs, b, k int) {
-		f(k, &w[0], ws, &x[0], xs, b, &y[0], ys)
+func wrapDots(f func(k int, w *float32, ws, n int, x *float32, xs, b int, y *float32, ys int)) func([]float32, int, []float32, int, int, []float32, int, int, int) {
+	return func(y []float32, ys int, w []float32, ws, n int, x []float32, xs, b, k int) {
+		f(k, &w[0], ws, n, &x[0], xs, b, &y[0], ys)
 	}
 }
 
@@ -41,6 +42,24 @@ func wrapDot(f func(k int, w, x *float32) float32) func(w, x []float32) float32 
 
 func addWeightedVector(out, v []float32, vs int, a []float32) {
 	addWeightedAVX2(&out[0], len(out), &v[0], vs, &a[0], len(a))
+}
+
+func addVector(dst, x []float32) {
+	if len(dst) > 0 {
+		addAVX2(&dst[0], &x[0], len(dst))
+	}
+}
+
+func scaleByVector(dst, weight []float32, factor float32) {
+	if len(dst) > 0 {
+		scaleByAVX2(&dst[0], &weight[0], len(dst), factor)
+	}
+}
+
+func rotateVector(x, cos, sin []float32) {
+	if len(x) > 0 {
+		rotateAVX2(&x[0], &cos[0], &sin[0], len(x))
+	}
 }
 
 func scaleMaxVector(s []float32, factor float32) float32 {

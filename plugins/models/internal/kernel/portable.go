@@ -8,44 +8,65 @@ import (
 // portableKernels is the definition of every operation.
 func portableKernels() *Kernels {
 	return &Kernels{
-		name: "portable", dots4: portableDots4, dot: portableDot, addWeighted: portableAddWeighted,
+		name: "portable", dots: portableDots, dot: portableDot, add: portableAdd, scaleBy: portableScaleBy,
+		rotate: portableRotate, addWeighted: portableAddWeighted,
 		scaleMax: portableScaleMax, expSum: portableExpSum, siluMul: portableSiLUMul,
 		widenF16: portableWidenF16, widenQ8: portableWidenQ8,
 	}
 }
 
-func portableDots4(y []float32, ys int, w []float32, ws int, x []float32, xs, b, k int) {
-	for j := range b {
-		for i := range 4 {
+func portableDots(y []float32, ys int, w []float32, ws, n int, x []float32, xs, b, k int) {
+	for i := range n {
+		for j := range b {
 			y[j*ys+i] = portableDot(w[i*ws:][:k], x[j*xs:][:k])
 		}
+	}
+}
+
+func portableAdd(dst, x []float32) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+func portableScaleBy(dst, weight []float32, factor float32) {
+	for i, v := range dst {
+		dst[i] = float32(v*factor) * weight[i]
+	}
+}
+
+func portableRotate(x, cos, sin []float32) {
+	for i := 0; i < len(x); i += 2 {
+		a, b := x[i], x[i+1]
+		x[i] = float32(a*cos[i]) + float32(b*sin[i])
+		x[i+1] = float32(b*cos[i+1]) + float32(a*sin[i+1])
 	}
 }
 
 // portableDot takes four lanes at a time, so that they stay in registers; the
 // order within a lane is what counts.
 func portableDot(w, x []float32) float32 {
-	var lane [Lanes]float32
+	var lane [lanes]float32
 	x = x[:len(w)]
-	for l := 0; l < Lanes; l += 4 {
+	for l := 0; l < lanes; l += 4 {
 		var a0, a1, a2, a3 float32
 		i := l
-		for ; i+3 < len(w); i += Lanes {
+		for ; i+3 < len(w); i += lanes {
 			u, v := w[i:i+4:i+4], x[i:i+4:i+4]
 			a0, a1 = fma(u[0], v[0], a0), fma(u[1], v[1], a1)
 			a2, a3 = fma(u[2], v[2], a2), fma(u[3], v[3], a3)
 		}
 		lane[l], lane[l+1], lane[l+2], lane[l+3] = a0, a1, a2, a3
 		for j := i; j < min(i+4, len(w)); j++ {
-			lane[j%Lanes] = fma(w[j], x[j], lane[j%Lanes])
+			lane[j%lanes] = fma(w[j], x[j], lane[j%lanes])
 		}
 	}
 	return sumLanes(&lane)
 }
 
 // sumLanes folds the lanes in halves.
-func sumLanes(lane *[Lanes]float32) float32 {
-	for half := Lanes / 2; half > 0; half /= 2 {
+func sumLanes(lane *[lanes]float32) float32 {
+	for half := lanes / 2; half > 0; half /= 2 {
 		for i := range half {
 			lane[i] += lane[i+half]
 		}
@@ -75,11 +96,11 @@ func portableScaleMax(s []float32, factor float32) float32 {
 }
 
 func portableExpSum(s []float32, shift float32) float32 {
-	var lane [Lanes]float32
+	var lane [lanes]float32
 	for i, v := range s {
 		e := expStep(v - shift)
 		s[i] = e
-		lane[i%Lanes] += e
+		lane[i%lanes] += e
 	}
 	return sumLanes(&lane)
 }

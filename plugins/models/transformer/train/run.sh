@@ -13,7 +13,7 @@ out=${1:-$root/.train}
 settings=${SETTINGS:-$here/settings.toml}
 grammar=$root/plugins/models/grammar
 
-train_tokens=${TRAIN_TOKENS:-56000000}      # seed 1; a little more than the steps of settings.toml use, so none repeats
+train_tokens=${TRAIN_TOKENS:-22000000}      # seed 1; a little more than the steps of settings.toml use, so none repeats
 held_out_tokens=${HELD_OUT_TOKENS:-300000}  # seed 2; other documents of the same language
 
 mkdir -p "$out"

@@ -10,13 +10,15 @@ import (
 
 // walker holds the general registers of a dot product's loops.
 type walker struct {
-	w, ws, ws3 reg.Register // weight row and the distances to the next and the third row
-	x, xs, xs3 reg.Register
-	blocks     reg.GPVirtual // whole blocks of 16
-	span       reg.GPVirtual // their length in bytes
-	count      reg.GPVirtual
-	tail       reg.GPVirtual // values after the last whole block
-	mask       reg.GPVirtual
+	w       reg.GPVirtual
+	ws, ws3 reg.Register // weight row and the distances to the next and the third row
+	x       reg.GPVirtual
+	xs, xs3 reg.Register
+	blocks  reg.GPVirtual // whole blocks of 16
+	span    reg.GPVirtual // their length in bytes
+	count   reg.GPVirtual
+	tail    reg.GPVirtual // values after the last whole block
+	mask    reg.GPVirtual
 }
 
 // row returns the address of the vector at offset in row i of four.
@@ -137,49 +139,83 @@ func join(v [4]int, temp int) {
 	build.VADDPS(xmm(temp), xmm(v[0]), xmm(v[0]))
 }
 
-// dots4 writes the products of four weight rows with any number of activation
-// rows.
-func dots4(m machine, t *tables) {
-	function("dots4"+m.suffix, "func(k int, w *float32, ws int, x *float32, xs int, b int, y *float32, ys int)",
-		fmt.Sprintf("dots4%s sets y[i*ys+r] to the dot product of w[r*ws:][:k] and x[i*xs:][:k] for r < 4 and i < b.", m.suffix))
+// dots writes the products of weight rows, four at a time, with activation
+// rows, as many at a time as there are registers for. All weight rows are
+// walked for a few activation rows before the next few come: the weights of one
+// call are the size of a near cache, the activations may be larger.
+func dots(m machine, t *tables) {
+	function("dots"+m.suffix, "func(k int, w *float32, ws, n int, x *float32, xs, b int, y *float32, ys int)",
+		fmt.Sprintf("dots%s sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.", m.suffix))
 	k := gp("k")
-	l := &walker{w: gp("w"), x: gp("x")}
+	l := &walker{w: build.GP64(), x: gp("x")}
 	ws, xs, ws3, xs3 := gp("ws"), gp("xs"), build.GP64(), build.GP64()
 	for _, s := range [][2]reg.GPVirtual{{ws, ws3}, {xs, xs3}} {
 		build.SHLQ(operand.U8(2), s[0])
 		build.LEAQ(at(s[0], s[0], 2, 0), s[1])
 	}
 	l.ws, l.ws3, l.xs, l.xs3 = ws, ws3, xs, xs3
-	b, y, ys := gp("b"), gp("y"), gp("ys")
+	b, y, ys := gp("b"), build.GP64(), gp("ys")
 	build.SHLQ(operand.U8(2), ys)
 	l.split(t, k)
 	if m.width == 16 {
 		loadMask(l.mask)
-		group512(m, t, l, b, y, ys)
-	} else {
-		group256(m, l, b, y, ys)
 	}
-	build.Label("one")
-	build.TESTQ(b, b)
-	build.JZ(operand.LabelRef("done"))
-	one := tile{m: m, l: l, rows: 4, xs: 1, acc: accStart(m), x: 8, w: 10, label: "one"}
-	one.run()
+	// What there is no register for: where the next outputs go, and how many
+	// weight rows are left.
+	frame := build.AllocLocal(16)
+	outputs, left := frame.Offset(0), frame.Offset(8)
+	build.Load(build.Param("y"), y)
+	build.MOVQ(y, outputs)
+	few := func(label string, count int, tile func()) {
+		build.Label(label)
+		build.CMPQ(b, operand.U8(count))
+		build.JL(operand.LabelRef(label + "_end"))
+		build.Load(build.Param("n"), y)
+		build.MOVQ(y, left)
+		build.Load(build.Param("w"), l.w)
+		build.Label(label + "_rows")
+		build.SUBQ(operand.U8(4), left)
+		build.JL(operand.LabelRef(label + "_next"))
+		build.MOVQ(outputs, y)
+		build.ADDQ(operand.U8(16), outputs)
+		tile()
+		build.LEAQ(at(l.w, ws, 4, 0), l.w)
+		build.JMP(operand.LabelRef(label + "_rows"))
+		build.Label(label + "_next")
+		build.Load(build.Param("n"), y)
+		build.SHLQ(operand.U8(2), y)
+		build.SUBQ(y, outputs)
+		build.MOVQ(outputs, y)
+		build.LEAQ(at(y, ys, uint8(count), 0), y)
+		build.MOVQ(y, outputs)
+		build.LEAQ(at(l.x, l.xs, uint8(count), 0), l.x)
+		build.SUBQ(operand.U8(count), b)
+		build.JMP(operand.LabelRef(label))
+		build.Label(label + "_end")
+	}
 	if m.width == 16 {
-		single512(m, t, one.acc)
+		few("four", 4, func() { four512(m, t, l, y, ys) })
+	} else {
+		few("two", 2, func() { two256(m, l, y, ys) })
+	}
+	few("one", 1, func() { one(m, t, l, y) })
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// one multiplies four weight rows with one activation row: 4 pairs.
+func one(m machine, t *tables, l *walker, y reg.GPVirtual) {
+	q := tile{m: m, l: l, rows: 4, xs: 1, acc: accStart(m), x: 8, w: 10, label: "one_tile"}
+	q.run()
+	if m.width == 16 {
+		single512(m, t, q.acc)
 	} else {
 		for r := range 4 {
-			fold(m, one.lane(0, r, 0), r, 15)
+			fold(m, q.lane(0, r, 0), r, 15)
 		}
 		join([4]int{0, 1, 2, 3}, 15)
 	}
 	build.VMOVUPS(xmm(0), at(y, nil, 0, 0))
-	build.ADDQ(xs, l.x)
-	build.ADDQ(ys, y)
-	build.DECQ(b)
-	build.JMP(operand.LabelRef("one"))
-	build.Label("done")
-	build.VZEROUPPER()
-	build.RET()
 }
 
 // accStart is the first register of the lanes: the upper half where there are
@@ -197,17 +233,26 @@ func loadMask(mask reg.GPVirtual) {
 	build.VPMOVD2M(reg.Z0, reg.K1)
 }
 
-// group512 handles activation rows four at a time: 16 pairs in 16 registers.
-func group512(m machine, t *tables, l *walker, b, y, ys reg.GPVirtual) {
-	build.Label("four")
-	build.CMPQ(b, operand.U8(4))
-	build.JL(operand.LabelRef("one"))
-	q := tile{m: m, l: l, rows: 4, xs: 4, acc: 16, x: 0, w: 4, label: "four"}
+// four512 multiplies four weight rows with four activation rows: 16 pairs in 16
+// registers.
+func four512(m machine, t *tables, l *walker, y, ys reg.GPVirtual) {
+	q := tile{m: m, l: l, rows: 4, xs: 4, acc: 16, x: 0, w: 4, label: "four_tile"}
 	q.run()
+	join512(m, t, q.acc)
+	build.VMOVUPS(xmm(0), at(y, nil, 0, 0))
+	build.VEXTRACTF32X4(operand.U8(1), m.vec(0), at(y, ys, 1, 0))
+	build.LEAQ(at(y, ys, 2, 0), y)
+	build.VEXTRACTF32X4(operand.U8(2), m.vec(0), at(y, nil, 0, 0))
+	build.VEXTRACTF32X4(operand.U8(3), m.vec(0), at(y, ys, 1, 0))
+}
+
+// join512 sums the lanes of 16 pairs in registers from on; sum i ends as
+// element i of register 0.
+func join512(m machine, t *tables, from int) {
 	for x := range 4 {
-		fold512(m, q.lane(x, 0, 0), x)
+		fold512(m, from+4*x, x)
 	}
-	// Lane by 128-bit lane: values 2 to 0 and 3 to 1 of two rows at once.
+	// Lane by 128-bit lane: values 2 to 0 and 3 to 1 of two pairs at once.
 	for _, p := range [][2]int{{0, 1}, {2, 3}} {
 		build.VUNPCKHPS(m.vec(p[1]), m.vec(p[0]), m.vec(8))
 		build.VUNPCKLPS(m.vec(p[1]), m.vec(p[0]), m.vec(p[0]))
@@ -218,15 +263,6 @@ func group512(m machine, t *tables, l *walker, b, y, ys reg.GPVirtual) {
 	build.VADDPS(m.vec(8), m.vec(0), m.vec(0))
 	build.VMOVUPS(t.transpose, m.vec(8))
 	build.VPERMPS(m.vec(0), m.vec(8), m.vec(0))
-	build.VMOVUPS(xmm(0), at(y, nil, 0, 0))
-	build.VEXTRACTF32X4(operand.U8(1), m.vec(0), at(y, ys, 1, 0))
-	build.LEAQ(at(y, ys, 2, 0), y)
-	build.VEXTRACTF32X4(operand.U8(2), m.vec(0), at(y, nil, 0, 0))
-	build.VEXTRACTF32X4(operand.U8(3), m.vec(0), at(y, ys, 1, 0))
-	build.LEAQ(at(y, ys, 2, 0), y)
-	build.LEAQ(at(l.x, l.xs, 4, 0), l.x)
-	build.SUBQ(operand.U8(4), b)
-	build.JMP(operand.LabelRef("four"))
 }
 
 // fold512 adds lane i+8 to i and lane i+4 to i of four pairs whose lanes are in
@@ -254,15 +290,11 @@ func single512(m machine, t *tables, from int) {
 	build.VPERMPS(m.vec(0), m.vec(1), m.vec(0))
 }
 
-// group256 handles activation rows two at a time, with two weight rows and then
-// the other two: 4 pairs in 8 registers each.
-func group256(m machine, l *walker, b, y, ys reg.GPVirtual) {
-	build.Label("two")
-	build.CMPQ(b, operand.U8(2))
-	build.JL(operand.LabelRef("one"))
+// two256 multiplies two weight rows with two activation rows and then the other
+// two: 4 pairs in 8 registers each.
+func two256(m machine, l *walker, y, ys reg.GPVirtual) {
 	for first := 0; first < 4; first += 2 {
-		// Row 2 and 3 are reached through stride times 2 and three strides.
-		q := tile{m: m, l: l, rows: 2, xs: 2, first: first, acc: 0, x: 8, w: 10, label: fmt.Sprintf("two%d", first)}
+		q := tile{m: m, l: l, rows: 2, xs: 2, first: first, acc: 0, x: 8, w: 10, label: fmt.Sprintf("two_tile%d", first)}
 		q.run()
 		// Pairs (r0,x0) (r1,x0) (r0,x1) (r1,x1) are registers 0, 2, 4 and 6.
 		for i := range 4 {
@@ -272,10 +304,6 @@ func group256(m machine, l *walker, b, y, ys reg.GPVirtual) {
 		build.VMOVLPS(xmm(8), at(y, nil, 0, 4*first))
 		build.VMOVHPS(xmm(8), at(y, ys, 1, 4*first))
 	}
-	build.LEAQ(at(y, ys, 2, 0), y)
-	build.LEAQ(at(l.x, l.xs, 2, 0), l.x)
-	build.SUBQ(operand.U8(2), b)
-	build.JMP(operand.LabelRef("two"))
 }
 
 // dot writes the product of one row with one row.

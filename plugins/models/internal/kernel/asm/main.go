@@ -27,10 +27,13 @@ func main() {
 	avx512 := machine{suffix: "AVX512", width: 16}
 	t := newTables()
 	for _, m := range []machine{avx2, avx512} {
-		dots4(m, t)
+		dots(m, t)
 		dot(m, t)
 	}
 	addWeighted(t)
+	add(t)
+	scaleBy(t)
+	rotate(t)
 	scaleMax(t)
 	expSum(t)
 	siluMul(t)

@@ -91,6 +91,68 @@ func elements(t *tables, s, n reg.GPVirtual, body func(half int, masked bool), a
 	build.Label("end")
 }
 
+// streams is an elementwise function of up to three vectors: it loads them into
+// registers 2, 3 and 4, and what compute leaves in register 2 goes back to the
+// first.
+func streams(t *tables, n reg.GPVirtual, vectors []reg.GPVirtual, compute func()) {
+	elements(t, vectors[0], n, func(half int, masked bool) {
+		mask := ymm(14 + half)
+		for i, v := range vectors {
+			if from := at(v, nil, 0, 32*half); masked {
+				build.VMASKMOVPS(from, mask, ymm(2+i))
+			} else {
+				build.VMOVUPS(from, ymm(2+i))
+			}
+		}
+		compute()
+		if to := at(vectors[0], nil, 0, 32*half); masked {
+			build.VMASKMOVPS(ymm(2), mask, to)
+		} else {
+			build.VMOVUPS(ymm(2), to)
+		}
+	}, func() {
+		for _, v := range vectors {
+			build.ADDQ(operand.U8(64), v)
+		}
+	})
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// add sums two vectors.
+func add(t *tables) {
+	function("addAVX2", "func(dst, x *float32, n int)", "addAVX2 adds x[i] to dst[i] for i < n.")
+	vectors := []reg.GPVirtual{gp("dst"), gp("x")}
+	streams(t, gp("n"), vectors, func() { build.VADDPS(ymm(3), ymm(2), ymm(2)) })
+}
+
+// scaleBy is what is left of a norm once the sum of squares is known.
+func scaleBy(t *tables) {
+	function("scaleByAVX2", "func(dst, weight *float32, n int, factor float32)",
+		"scaleByAVX2 sets dst[i] to dst[i]*factor*weight[i] for i < n.")
+	vectors := []reg.GPVirtual{gp("dst"), gp("weight")}
+	n := gp("n")
+	factor := build.Load(build.Param("factor"), build.XMM()).(reg.VecVirtual)
+	build.VBROADCASTSS(factor, ymm(13))
+	streams(t, n, vectors, func() {
+		build.VMULPS(ymm(13), ymm(2), ymm(2))
+		build.VMULPS(ymm(3), ymm(2), ymm(2))
+	})
+}
+
+// rotate turns pairs of neighbours.
+func rotate(t *tables) {
+	function("rotateAVX2", "func(x, cos, sin *float32, n int)",
+		"rotateAVX2 sets x[i] to x[i]*cos[i] + x[i^1]*sin[i] for i < n, an even number.")
+	vectors := []reg.GPVirtual{gp("x"), gp("cos"), gp("sin")}
+	streams(t, gp("n"), vectors, func() {
+		build.VPERMILPS(operand.U8(0xb1), ymm(2), ymm(5))
+		build.VMULPS(ymm(3), ymm(2), ymm(2))
+		build.VMULPS(ymm(4), ymm(5), ymm(5))
+		build.VADDPS(ymm(5), ymm(2), ymm(2))
+	})
+}
+
 // scaleMax multiplies in place and returns the largest product.
 func scaleMax(t *tables) {
 	function("scaleMaxAVX2", "func(s *float32, n int, factor float32) float32",
@@ -200,35 +262,14 @@ func expSum(t *tables) {
 func siluMul(t *tables) {
 	function("siluMulAVX2", "func(gate, up *float32, n int)",
 		"siluMulAVX2 sets gate[i] to gate[i]/(1+exp(-gate[i]))*up[i] for i < n.")
-	gate, up, n := gp("gate"), gp("up"), gp("n")
-	elements(t, gate, n, func(half int, masked bool) {
-		from, to := at(up, nil, 0, 32*half), at(gate, nil, 0, 32*half)
-		mask := ymm(14 + half)
-		load := func(m operand.Mem, v reg.VecPhysical) {
-			if masked {
-				build.VMASKMOVPS(m, mask, v)
-			} else {
-				build.VMOVUPS(m, v)
-			}
-		}
-		load(to, ymm(6))
-		load(from, ymm(7))
-		build.VXORPS(t.floats["sign"], ymm(6), ymm(2))
-		exponential(t, 2, 3, 4)
-		build.VADDPS(t.floats["one"], ymm(2), ymm(2))
-		build.VDIVPS(ymm(2), ymm(6), ymm(6))
-		build.VMULPS(ymm(7), ymm(6), ymm(6))
-		if masked {
-			build.VMASKMOVPS(ymm(6), mask, to)
-		} else {
-			build.VMOVUPS(ymm(6), to)
-		}
-	}, func() {
-		build.ADDQ(operand.U8(64), gate)
-		build.ADDQ(operand.U8(64), up)
+	vectors := []reg.GPVirtual{gp("gate"), gp("up")}
+	streams(t, gp("n"), vectors, func() {
+		build.VXORPS(t.floats["sign"], ymm(2), ymm(6))
+		exponential(t, 6, 7, 8)
+		build.VADDPS(t.floats["one"], ymm(6), ymm(6))
+		build.VDIVPS(ymm(6), ymm(2), ymm(2))
+		build.VMULPS(ymm(3), ymm(2), ymm(2))
 	})
-	build.VZEROUPPER()
-	build.RET()
 }
 
 // widenF16 converts half-precision values, 8 at a time.
