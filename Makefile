@@ -45,3 +45,6 @@ golden: ## rewrite golden files; look at every picture that changed
 
 fuzz: ## a minute of fuzzing for every target that reads bytes from outside
 	.ci/fuzz
+
+train-tiny: ## train the embedded model again: Python, about 40 minutes on one core
+	sh plugins/models/transformer/train/run.sh
