@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 )
@@ -29,4 +30,33 @@ func TestAllFiniteFindsOneOddScoreAnywhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The check of a row agrees with its definition, at both alignments of the
+// words it reads.
+func FuzzCheck(f *testing.F) {
+	for _, bits := range []uint32{0, 0x3f800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 1} {
+		for n := range 12 {
+			f.Add(binary.LittleEndian.AppendUint32(make([]byte, 4*n), bits))
+		}
+	}
+	f.Add([]byte{0, 0, 0x80, 0xff, 0, 0, 0x80, 0xff}) // all removed
+	f.Fuzz(func(t *testing.T, b []byte) {
+		values := make([]float32, len(b)/4)
+		for i := range values {
+			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+		for start := range min(2, len(values)+1) {
+			row := NewDense(values[start:])
+			legal, finite := true, false
+			for _, v := range row.Values {
+				x := float64(v)
+				legal = legal && !math.IsNaN(x) && !math.IsInf(x, 1)
+				finite = finite || !math.IsNaN(x) && !math.IsInf(x, 0)
+			}
+			if err := row.Check(); (err == nil) != (legal && finite) {
+				t.Errorf("%v: %v", row.Values, err)
+			}
+		}
+	})
 }

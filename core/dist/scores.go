@@ -11,6 +11,7 @@ package dist
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"lab/core/fault"
 )
@@ -172,11 +173,11 @@ func (s *Scores) Rank(token int32) int {
 // Check returns a data error naming the first token whose score is NaN or +Inf,
 // and one when no token has a finite score or the row is malformed.
 func (s *Scores) Check() error {
+	if s.Full() {
+		return nil
+	}
 	if err := s.checkShape(); err != nil {
 		return err
-	}
-	if len(s.Values) > 0 && AllFinite(s.Values) {
-		return nil
 	}
 	// The maximum alone cannot tell a NaN; the comparison below fails for a NaN
 	// and for +Inf alike.
@@ -218,23 +219,36 @@ func (s *Scores) checkShape() error {
 	return nil
 }
 
+// Full reports whether the row is dense and every token of the vocabulary has a
+// finite score; such a row passes [Scores.Check].
+func (s *Scores) Full() bool {
+	return s.IDs == nil && len(s.Values) == s.Vocab && s.Vocab > 0 && s.Unlisted == 0 && AllFinite(s.Values)
+}
+
 // AllFinite reports whether no score is -Inf, +Inf or NaN, for a row of any
 // length; it is the quick answer for the usual row. Adding one to the exponent
 // field of a binary32 number without its sign carries into the sign's place
-// exactly when the exponent is all ones, so no comparison waits for another.
+// exactly when the exponent is all ones, so no comparison waits for another,
+// and two numbers fit one 64-bit word: no carry leaves the lower one.
 func AllFinite(values []float32) bool {
-	const unsigned, one, carry = 0x7fffffff, 0x00800000, 0x80000000
-	wild := uint32(0)
-	for len(values) >= 8 {
-		v := (*[8]float32)(values)
-		wild |= (math.Float32bits(v[0])&unsigned + one) | (math.Float32bits(v[1])&unsigned + one) |
-			(math.Float32bits(v[2])&unsigned + one) | (math.Float32bits(v[3])&unsigned + one) |
-			(math.Float32bits(v[4])&unsigned + one) | (math.Float32bits(v[5])&unsigned + one) |
-			(math.Float32bits(v[6])&unsigned + one) | (math.Float32bits(v[7])&unsigned + one)
-		values = values[8:]
+	const (
+		unsigned = 0x7fffffff_7fffffff
+		one      = 0x00800000_00800000
+		carry    = 0x80000000_80000000
+	)
+	wild := uint64(0)
+	if len(values) >= 8 && uintptr(unsafe.Pointer(&values[0]))%8 == 0 {
+		// The words cover memory of values only, and are aligned.
+		words := unsafe.Slice((*uint64)(unsafe.Pointer(&values[0])), len(values)/8*4)
+		values = values[2*len(words):]
+		for len(words) >= 4 {
+			w := (*[4]uint64)(words)
+			wild |= (w[0]&unsigned + one) | (w[1]&unsigned + one) | (w[2]&unsigned + one) | (w[3]&unsigned + one)
+			words = words[4:]
+		}
 	}
 	for _, v := range values {
-		wild |= math.Float32bits(v)&unsigned + one
+		wild |= uint64(math.Float32bits(v))&unsigned + one
 	}
 	return wild&carry == 0
 }

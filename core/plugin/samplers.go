@@ -109,7 +109,7 @@ func (s *samplerServer) item(m *wire.Item, stages int, taken map[plane.Slot]bool
 		if err != nil {
 			return nil, err
 		}
-		if err := wire.CheckScores(&pass); err != nil {
+		if err := pass.Check(); err != nil {
 			return nil, err
 		}
 		it.Passes = append(it.Passes, pass)

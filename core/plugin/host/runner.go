@@ -353,7 +353,7 @@ func readRow(m *wire.Row, slot *wire.Slot, vocab int, table *plane.Table) (row d
 	}
 	row, err = wire.GetRow(m, table)
 	if err == nil {
-		err = wire.CheckScores(&row)
+		err = row.Check()
 	}
 	if err != nil {
 		return bad("it left a malformed row: %s", problem(err))

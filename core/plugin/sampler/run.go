@@ -119,8 +119,11 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 	}
 	it.Chosen = -1
 	it.Changes, it.Rows = it.Changes[:0], it.Rows[:0]
-	if err := it.Scores.Check(); err != nil {
-		return fault.Wrap(err, fault.Data, "row before the first stage", "")
+	full := it.Scores.Full()
+	if !full {
+		if err := it.Scores.Check(); err != nil {
+			return fault.Wrap(err, fault.Data, "row before the first stage", "")
+		}
 	}
 	if call.Ledger {
 		if err := sp.ws.Start(&it.Scores); err != nil {
@@ -131,7 +134,8 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 		if err := ended(ctx); err != nil {
 			return err
 		}
-		if err := stages[i].run(it, i, call, sp); err != nil {
+		var err error
+		if full, err = stages[i].run(it, i, call, sp, full); err != nil {
 			return err
 		}
 		if call.Rows {
@@ -213,23 +217,46 @@ func (st *stage) row(it *Item, i int) Row {
 	return r
 }
 
-// run applies one stage and holds it to the contract.
-func (st *stage) run(it *Item, i int, call *Call, sp *space) error {
-	bad := func(format string, args ...any) error {
-		return fault.New(fault.Plugin, st.op, "", format, args...)
-	}
-	// A full row has nothing that a stage could revive, so it need not be kept.
+// run applies one stage and holds it to the contract. full says whether the row
+// it is given is a full one; whether the row it leaves is, is returned.
+func (st *stage) run(it *Item, i int, call *Call, sp *space, full bool) (left bool, err error) {
 	given := it.Scores
-	guard := !full(&it.Scores)
-	if guard {
+	if !full { // a full row has nothing that a stage could revive
 		sp.before.CopyFrom(&it.Scores)
 	}
 	r := st.row(it, i)
 	if err := st.call(&r); err != nil {
-		return err
+		return false, err
 	}
-	if err := it.Scores.Check(); err != nil {
-		return bad("it left a malformed row: %s", problem(err))
+	left = it.Scores.Full()
+	if err := st.hold(it, &r, given, full, left, sp); err != nil {
+		return false, err
+	}
+	it.States[i] = r.State
+	it.Chosen = r.Chosen
+	if !call.Ledger {
+		return left, nil
+	}
+	c, err := sp.ws.Next(&it.Scores)
+	if err != nil {
+		return false, fault.Wrap(err, fault.Plugin, st.op, "ledger")
+	}
+	if err := c.Check(); err != nil {
+		return false, fault.Wrap(err, fault.Plugin, st.op, "")
+	}
+	it.Changes = append(it.Changes, c)
+	return left, nil
+}
+
+// hold returns a plugin error when what a stage left breaks the contract.
+func (st *stage) hold(it *Item, r *Row, given dist.Scores, full, left bool, sp *space) error {
+	bad := func(format string, args ...any) error {
+		return fault.New(fault.Plugin, st.op, "", format, args...)
+	}
+	if !left {
+		if err := it.Scores.Check(); err != nil {
+			return bad("it left a malformed row: %s", problem(err))
+		}
 	}
 	switch {
 	case it.Scores.Vocab != given.Vocab:
@@ -241,27 +268,12 @@ func (st *stage) run(it *Item, i int, call *Call, sp *space) error {
 	case len(r.State) > MaxState:
 		return bad("it left a state of %d bytes, more than %d", len(r.State), MaxState)
 	}
-	if guard {
+	if !full {
 		if id := revived(&sp.before, &it.Scores); id >= 0 {
 			return bad("it gave a score to token %d, which an earlier stage removed", id)
 		}
 	}
-	it.States[i] = r.State
-	if err := st.selected(r.Chosen, &it.Scores); err != nil {
-		return err
-	}
-	it.Chosen = r.Chosen
-	if call.Ledger {
-		c, err := sp.ws.Next(&it.Scores)
-		if err != nil {
-			return fault.Wrap(err, fault.Plugin, st.op, "ledger")
-		}
-		if err := c.Check(); err != nil {
-			return fault.Wrap(err, fault.Plugin, st.op, "")
-		}
-		it.Changes = append(it.Changes, c)
-	}
-	return nil
+	return st.selected(r.Chosen, &it.Scores)
 }
 
 // call is Apply with its panics and errors turned into faults that name the
@@ -313,11 +325,6 @@ func inPlace(given []float32, s *dist.Scores) bool {
 		s.Values = given[:copy(given, s.Values)]
 	}
 	return true
-}
-
-// full reports whether every token of the vocabulary has a finite score.
-func full(s *dist.Scores) bool {
-	return len(s.Values) == s.Vocab && dist.AllFinite(s.Values)
 }
 
 // revived returns the first token in the support of after but not of before,

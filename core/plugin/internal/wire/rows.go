@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"math"
-	"unsafe"
-
 	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/plugin/plane"
@@ -97,43 +94,4 @@ func checkIDs(row *dist.Scores) error {
 		last = id
 	}
 	return nil
-}
-
-// CheckScores returns a data error when a row is not one that a stage may leave
-// behind: NaN, +Inf, or no finite score at all. It says the same as
-// [dist.Scores.Check], which it calls when something looks wrong, and is
-// several times faster on rows in which nothing does.
-func CheckScores(row *dist.Scores) error {
-	if len(row.Values) > 0 && allFinite(row.Values) {
-		return nil
-	}
-	return row.Check()
-}
-
-// allFinite reports whether no value is infinite or NaN. It looks at two at a
-// time: of a float32 without its sign, adding one to the exponent carries into
-// the sign's place exactly when the exponent is all ones.
-func allFinite(values []float32) bool {
-	const (
-		unsigned = 0x7fffffff_7fffffff
-		one      = 0x00800000_00800000
-		carry    = 0x80000000_80000000
-	)
-	wild := uint64(0)
-	if len(values) > 0 && uintptr(unsafe.Pointer(&values[0]))%8 == 0 {
-		pairs := unsafe.Slice((*uint64)(unsafe.Pointer(&values[0])), len(values)/2)
-		values = values[2*len(pairs):]
-		for len(pairs) >= 4 {
-			p := (*[4]uint64)(pairs)
-			wild |= (p[0]&unsigned + one) | (p[1]&unsigned + one) | (p[2]&unsigned + one) | (p[3]&unsigned + one)
-			pairs = pairs[4:]
-		}
-		for _, p := range pairs {
-			wild |= p&unsigned + one
-		}
-	}
-	for _, v := range values {
-		wild |= uint64(math.Float32bits(v))&unsigned + one
-	}
-	return wild&carry == 0
 }

@@ -276,30 +276,6 @@ func TestGreetings(t *testing.T) {
 	}
 }
 
-// The fast check agrees with the one it stands for.
-func FuzzCheckScores(f *testing.F) {
-	for _, v := range []float32{0, 1, -1, math.MaxFloat32, -math.MaxFloat32, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), math.SmallestNonzeroFloat32} {
-		for n := range 12 {
-			values := make([]float32, n+1)
-			values[n] = v
-			f.Add(append([]byte(nil), bytesOf(values)...))
-		}
-	}
-	f.Add(append([]byte(nil), bytesOf([]float32{float32(math.Inf(-1)), float32(math.Inf(-1))})...))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		values, err := numbersOf[float32](b[:len(b)/4*4], "x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for start := range min(2, len(values)+1) { // both alignments
-			row := dist.NewDense(values[start:])
-			if got, want := CheckScores(&row), row.Check(); (got == nil) != (want == nil) {
-				t.Errorf("%v: %v, want %v", row.Values, got, want)
-			}
-		}
-	})
-}
-
 // Whatever a row message holds, reading it is bounded and never panics, and
 // what is accepted is well formed.
 func FuzzGetRow(f *testing.F) {
