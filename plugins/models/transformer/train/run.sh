@@ -3,7 +3,7 @@
 #
 #   sh plugins/models/transformer/train/run.sh [FOLDER]
 #
-# FOLDER (default .train at the root) receives the Python environment, the corpora (1.5 GB) and the checkpoints. A run
+# FOLDER (default .train at the root) receives the Python environment, the corpora (0.6 GB) and the checkpoints. A run
 # that was cut short goes on from its last checkpoint. Settings: settings.toml beside this file, or $SETTINGS.
 set -eu
 
@@ -24,6 +24,16 @@ fi
 cd "$root"
 [ -f "$out/train.bin" ] || go run ./plugins/models/grammar/corpus --seed 1 --tokens "$train_tokens" --targets -o "$out/train.bin"
 [ -f "$out/held-out.bin" ] || go run ./plugins/models/grammar/corpus --seed 2 --tokens "$held_out_tokens" --targets -o "$out/held-out.bin"
+
+# Corpora that were kept from an earlier run must be of the grammar as it is now: their header carries its digest.
+now=$(cat "$grammar/english.pcfg" "$grammar/vocab.json" | sha256sum | cut -c1-64)
+for corpus in "$out/train.bin" "$out/held-out.bin"; do
+	was=$(od -An -v -tx1 -j32 -N32 "$corpus" | tr -d ' \n')
+	if [ "$was" != "$now" ]; then
+		echo "run.sh: $corpus: written from another grammar ($was, now $now); delete the folder's *.bin and *.pt" >&2
+		exit 1
+	fi
+done
 
 resume=
 [ -f "$out/checkpoint.pt" ] && resume=--resume
