@@ -6,14 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/core/plugin/param"
-	"lab/plugins/models/internal/spm"
 )
 
 // contextLength is the most tokens in one sequence. The grammar itself has no
@@ -82,22 +79,14 @@ func readGrammar(path string) (name string, text []byte, err error) {
 
 // engine is an open grammar.
 type engine struct {
-	lang    *Language
-	text    []byte // the grammar as read
-	info    model.Info
-	pieces  [][]byte
-	written []writtenToken
+	lang *Language
+	text []byte // the grammar as read
+	info model.Info
 
 	mu   sync.Mutex // Forward, Edit and Close exclude one another
 	seqs map[uint64]*sequence
 	row  []float64
 	shut bool
-}
-
-// writtenToken is a control token as it may be written out in a text.
-type writtenToken struct {
-	text string
-	id   int32
 }
 
 func newEngine(lang *Language, ref string, text []byte) (*engine, error) {
@@ -114,68 +103,20 @@ func newEngine(lang *Language, ref string, text []byte) (*engine, error) {
 		VocabSize:   tok.Size(), ContextLength: contextLength,
 		Parameters: int64(lang.Productions()), WeightBytes: int64(len(text) + len(englishVocab)),
 		Digest: digest(text), Deterministic: true,
-		Begin: v.BOS, EndOfText: []int32{v.EOS},
+		Begin: v.BOS, EndOfText: []int32{v.EOS}, Control: tok.Silent(),
 	}
 	if ref == backendName {
 		e.info.Description = "everyday English: weather, food, journeys, work, animals, feelings, dialogues and short stories; " + e.info.Description
 	}
-	for id := range int32(tok.Size()) {
-		p, err := tok.Piece(id)
-		if err != nil {
-			return nil, err
-		}
-		e.pieces = append(e.pieces, p)
-		if t := v.Types[id]; t == spm.Control || t == spm.Unknown {
-			e.info.Control = append(e.info.Control, id)
-			if t == spm.Control {
-				e.written = append(e.written, writtenToken{v.Pieces[id], id})
-			}
-		}
-	}
-	slices.SortStableFunc(e.written, func(a, b writtenToken) int { return len(b.text) - len(a.text) })
 	return e, nil
 }
 
 // Info returns what is known of the grammar; it does not change.
 func (e *engine) Info() model.Info { return e.info }
 
-// Encode returns the tokens of a text. Control tokens written out in it stay
-// text unless opt.Special asks to read them; opt.Begin puts BOS in front, and a
-// text that then starts with a written one is a usage error.
+// Encode returns the tokens of a text, as [spm.Tokenizer.EncodePrompt] says.
 func (e *engine) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
-	v := e.lang.tok.Vocab()
-	out := []int32{}
-	add := opt.Begin && v.AddBOS
-	if add {
-		out = append(out, v.BOS)
-	}
-	rest := string(text)
-	for opt.Special {
-		at, token := e.findWritten(rest)
-		if token.text == "" {
-			break
-		}
-		if add && len(out) == 1 && at == 0 && token.id == v.BOS {
-			return nil, fault.New(fault.Usage, "encode", fault.Quote(string(text), 40),
-				"the text starts with %q, and one is put in front already", token.text).Fix("leave it out of the text")
-		}
-		out = append(out, e.lang.tok.Encode([]byte(rest[:at]))...)
-		out = append(out, token.id)
-		rest = rest[at+len(token.text):]
-	}
-	return append(out, e.lang.tok.Encode([]byte(rest))...), nil
-}
-
-// findWritten returns the first control token written out in a text and where
-// it starts, the longest of those that start there.
-func (e *engine) findWritten(text string) (int, writtenToken) {
-	best, found := len(text), writtenToken{}
-	for _, w := range e.written {
-		if at := strings.Index(text, w.text); at >= 0 && at < best {
-			best, found = at, w
-		}
-	}
-	return best, found
+	return e.lang.tok.EncodePrompt(text, opt.Begin, opt.Special)
 }
 
 // Decode returns the text of a whole sequence; control tokens add nothing. An
@@ -185,7 +126,7 @@ func (e *engine) Decode(_ context.Context, tokens []int32) ([]byte, error) {
 }
 
 // Pieces returns the bytes of every token, which the caller must not change.
-func (e *engine) Pieces(context.Context) ([][]byte, error) { return e.pieces, nil }
+func (e *engine) Pieces(context.Context) ([][]byte, error) { return e.lang.tok.Texts(), nil }
 
 // Verify returns the SHA-256 of the grammar's text and the vocabulary, computed
 // from the bytes now. The rules in use were compiled from these bytes at open.

@@ -178,7 +178,7 @@ func (e *engine) tail(s sequence) string {
 	const shown = 12
 	var text []byte
 	for _, p := range s[max(0, len(s)-shown):] {
-		text = append(text, e.pieces[p.token]...)
+		text = append(text, e.lang.tok.Texts()[p.token]...)
 	}
 	if len(s) > shown {
 		return fault.Quote("…"+string(text), 80)

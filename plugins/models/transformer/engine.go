@@ -61,7 +61,7 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	m := newMeta(file, quoted, a.name)
-	e.hyper = a.read(m, len(e.vocab.pieces))
+	e.hyper = a.read(m, e.vocab.tok.Size())
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (e *engine) describe(digest string) model.Info {
 	info := model.Info{
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
 		Digest: digest, Deterministic: true,
-		Begin: e.vocab.begin, EndOfText: e.vocab.end, Control: e.vocab.control,
+		Begin: e.vocab.tok.Vocab().BOS, EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
 	}
 	for _, key := range []string{"general.name", "general.description"} {
 		if s, found, err := e.file.Text(key); found && err == nil && s != "" {

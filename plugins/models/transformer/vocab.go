@@ -14,23 +14,11 @@ import (
 	"lab/plugins/models/internal/spm"
 )
 
-// vocabulary is a model's tokenizer. It does not change after it was read and
-// is safe for concurrent use.
+// vocabulary is a model's tokenizer and the tokens that end a text. It does not
+// change after it was read and is safe for concurrent use.
 type vocabulary struct {
-	tok      *spm.Tokenizer
-	pieces   [][]byte
-	begin    int32 // -1 for none
-	addBegin bool
-	end      []int32
-	control  []int32 // ascending
-	// written are the control tokens as they may be written out in a text, by
-	// first byte, longest first.
-	written map[byte][]writtenToken
-}
-
-type writtenToken struct {
-	text string
-	id   int32
+	tok *spm.Tokenizer
+	end []int32
 }
 
 // newVocabulary reads the tokenizer of a file.
@@ -40,26 +28,10 @@ func newVocabulary(file *gguf.File, quoted string) (*vocabulary, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	out := &vocabulary{begin: v.BOS, addBegin: v.AddBOS, written: map[byte][]writtenToken{}}
+	out := &vocabulary{}
 	var err error
 	if out.tok, err = spm.New(v); err != nil {
 		return nil, fault.Wrap(err, fault.Data, "open model", quoted)
-	}
-	for id := range int32(len(v.Pieces)) {
-		piece, err := out.tok.Piece(id)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Data, "open model", quoted)
-		}
-		out.pieces = append(out.pieces, piece)
-		if v.Types[id] == spm.Control || v.Types[id] == spm.Unknown {
-			out.control = append(out.control, id)
-		}
-		if p := v.Pieces[id]; v.Types[id] == spm.Control && p != "" {
-			out.written[p[0]] = append(out.written[p[0]], writtenToken{p, id})
-		}
-	}
-	for _, w := range out.written {
-		slices.SortStableFunc(w, func(a, b writtenToken) int { return len(b.text) - len(a.text) })
 	}
 	for _, id := range []int32{v.EOS, r.id("tokenizer.ggml.eot_token_id"), r.id("tokenizer.ggml.eom_token_id")} {
 		if id >= 0 && !slices.Contains(out.end, id) {
@@ -67,8 +39,8 @@ func newVocabulary(file *gguf.File, quoted string) (*vocabulary, error) {
 		}
 	}
 	for _, id := range out.end {
-		if int(id) >= len(out.pieces) {
-			r.fail(fault.New(fault.Data, "open model", quoted, "the end token %d is outside the vocabulary of %d", id, len(out.pieces)))
+		if int(id) >= out.tok.Size() {
+			r.fail(fault.New(fault.Data, "open model", quoted, "the end token %d is outside the vocabulary of %d", id, out.tok.Size()))
 		}
 	}
 	return out, r.err
@@ -179,50 +151,9 @@ func printable(s string) string {
 	return s
 }
 
-// Encode returns the tokens of a text. Control tokens written out in it stay
-// text unless opt.Special asks to read them. opt.Begin puts the begin token in
-// front when the file's policy is to; a text that then starts with one already
-// is a usage error, for two are never meant.
+// Encode returns the tokens of a text, as [spm.Tokenizer.EncodePrompt] says.
 func (e *engine) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
-	v := e.vocab
-	var out []int32
-	add := opt.Begin && v.addBegin
-	if add {
-		out = append(out, v.begin)
-	}
-	if !opt.Special {
-		return append(out, v.tok.Encode(text)...), nil
-	}
-	rest := string(text)
-	for first := true; rest != ""; first = false {
-		at, token := v.findWritten(rest)
-		out = append(out, v.tok.Encode([]byte(rest[:at]))...)
-		if token.text == "" {
-			break
-		}
-		if first && at == 0 && add && token.id == v.begin {
-			return nil, fault.New(fault.Usage, "encode", fault.Quote(string(text), 40),
-				"the text starts with %q and the model's policy puts another in front", token.text).
-				Fix("leave it out of the text, or encode without the begin token")
-		}
-		out = append(out, token.id)
-		rest = rest[at+len(token.text):]
-	}
-	return out, nil
-}
-
-// findWritten returns where the first control token is written out in a text,
-// the longest of those that start there; the end of the text when there is
-// none.
-func (v *vocabulary) findWritten(text string) (int, writtenToken) {
-	for at := range len(text) {
-		for _, w := range v.written[text[at]] {
-			if strings.HasPrefix(text[at:], w.text) {
-				return at, w
-			}
-		}
-	}
-	return len(text), writtenToken{}
+	return e.vocab.tok.EncodePrompt(text, opt.Begin, opt.Special)
 }
 
 // Decode returns the text of a whole sequence; control tokens add nothing. An
@@ -236,4 +167,4 @@ func (e *engine) Decode(_ context.Context, tokens []int32) ([]byte, error) {
 }
 
 // Pieces returns the bytes of every token, which the caller must not change.
-func (e *engine) Pieces(context.Context) ([][]byte, error) { return e.vocab.pieces, nil }
+func (e *engine) Pieces(context.Context) ([][]byte, error) { return e.vocab.tok.Texts(), nil }

@@ -71,6 +71,7 @@ type Tokenizer struct {
 	bytes    [256]int32
 	texts    [][]byte // what each token prints
 	longest  int      // bytes of the longest mergeable piece
+	controls map[byte][]spelledControl
 }
 
 // New checks v and returns its tokenizer; it keeps copies of v's slices. The
@@ -109,6 +110,7 @@ func New(v Vocab) (*Tokenizer, error) {
 	}
 	slices.Sort(t.userLens)
 	slices.Reverse(t.userLens)
+	t.controls = spelledControls(v)
 	return t, nil
 }
 
