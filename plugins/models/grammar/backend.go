@@ -60,7 +60,7 @@ func (*Backend) Open(ctx context.Context, ref string, _ param.Values) (model.Mod
 	if err := ctx.Err(); err != nil {
 		return nil, fault.Wrap(err, fault.Interrupted, "open model", name)
 	}
-	return newEngine(lang, ref, text)
+	return newEngine(lang, ref, text), nil
 }
 
 // readGrammar reads a file of bounded size.
@@ -89,7 +89,7 @@ type engine struct {
 	shut bool
 }
 
-func newEngine(lang *Language, ref string, text []byte) (*engine, error) {
+func newEngine(lang *Language, ref string, text []byte) *engine {
 	tok := lang.Tokenizer()
 	v := tok.Vocab()
 	e := &engine{lang: lang, text: text, seqs: map[uint64]*sequence{}, row: make([]float64, tok.Size())}
@@ -108,7 +108,7 @@ func newEngine(lang *Language, ref string, text []byte) (*engine, error) {
 	if ref == backendName {
 		e.info.Description = "everyday English: weather, food, journeys, work, animals, feelings, dialogues and short stories; " + e.info.Description
 	}
-	return e, nil
+	return e
 }
 
 // Info returns what is known of the grammar; it does not change.
