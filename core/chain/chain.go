@@ -37,8 +37,9 @@ type Stage struct {
 	Values      param.Values // with the origin of every value
 	Origin      string       // who asked for the stage
 
-	runner sampler.Runner
-	lane   uint32 // of its random numbers
+	qualified bool // asked for as "plugin/name"
+	runner    sampler.Runner
+	lane      uint32 // of its random numbers
 }
 
 // Chain is a list of stages that ends with a selector. It is immutable and safe
@@ -97,15 +98,21 @@ func build(r Request, index int, catalog Catalog) (Stage, error) {
 	if err != nil {
 		return Stage{}, err
 	}
-	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, Origin: r.Origin, runner: offer.Runner}, nil
+	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, Origin: r.Origin,
+		qualified: strings.Contains(r.Name, "/"), runner: offer.Runner}, nil
 }
 
 // Selects reports whether the stage picks the token rather than reshaping.
 func (s Stage) Selects() bool { return s.Declaration.Kind == sampler.Select }
 
 // String returns the stage as Parse reads it, with the values that were given.
-// The first setting is written without its name.
+// The first setting is written without its name; a stage that was asked for from
+// one plugin keeps that plugin's name.
 func (s Stage) String() string {
+	name := s.Name
+	if s.qualified {
+		name = s.Plugin + "/" + s.Name
+	}
 	var parts []string
 	for i, v := range s.Values {
 		if v.Origin == param.DefaultOrigin {
@@ -118,9 +125,9 @@ func (s Stage) String() string {
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
-		return s.Name
+		return name
 	}
-	return s.Name + ":" + strings.Join(parts, ",")
+	return name + ":" + strings.Join(parts, ",")
 }
 
 // String returns the chain in its own syntax, the appended selector included.
