@@ -63,8 +63,10 @@ type (
 		Aliases  []string      `json:"aliases,omitempty"`
 		Kind     string        `json:"kind"`
 		Summary  string        `json:"summary"`
+		Formula  string        `json:"formula,omitempty"`
 		Source   string        `json:"source"`
 		Settings []settingJSON `json:"settings"`
+		Systems  []systemJSON  `json:"systems,omitempty"`
 		Needs    needsJSON     `json:"needs"`
 	}
 	needsJSON struct {
@@ -72,6 +74,14 @@ type (
 		Uniforms   int  `json:"uniforms"`
 		TokenTexts bool `json:"token_texts"`
 		Passes     int  `json:"passes"`
+		Shared     bool `json:"shared,omitempty"`
+		Raw        bool `json:"raw,omitempty"`
+	}
+	systemJSON struct {
+		Name     string        `json:"name"`
+		Term     string        `json:"term"`
+		Differs  string        `json:"differs,omitempty"`
+		Settings []settingJSON `json:"settings,omitempty"`
 	}
 	backendJSON struct {
 		Name     string        `json:"name"`
@@ -103,9 +113,17 @@ func settingsJSON(specs param.Specs) []settingJSON {
 	return out
 }
 
+func systemsJSON(systems []sampler.System) []systemJSON {
+	var out []systemJSON
+	for _, s := range systems {
+		out = append(out, systemJSON{Name: s.Name, Term: s.Term, Differs: s.Differs, Settings: settingsJSON(s.Params)})
+	}
+	return out
+}
+
 func newSamplerJSON(d host.Sampler) samplerJSON {
 	return samplerJSON{Name: d.Name, Plugin: d.Plugin, Aliases: d.Aliases, Kind: d.Kind.String(), Summary: d.Summary,
-		Source: d.Source, Settings: settingsJSON(d.Params), Needs: needsJSON(d.Needs)}
+		Formula: d.Formula, Source: d.Source, Settings: settingsJSON(d.Params), Systems: systemsJSON(d.Systems), Needs: needsJSON(d.Needs)}
 }
 
 func newBackendJSON(b host.Backend) backendJSON {
@@ -200,7 +218,11 @@ func needs(n sampler.Needs) string {
 		out = append(out, fmt.Sprintf("the newest %d tokens of the context", n.History))
 	}
 	if n.Uniforms > 0 {
-		out = append(out, fmt.Sprintf("%d uniform number(s) a step", n.Uniforms))
+		shared := ""
+		if n.Shared {
+			shared = ", the same for all samples"
+		}
+		out = append(out, fmt.Sprintf("%d uniform number(s) a step%s", n.Uniforms, shared))
 	}
 	if n.TokenTexts {
 		out = append(out, "the texts of all tokens")

@@ -22,6 +22,10 @@ type Row struct {
 	Stream  seed.Stream
 	Sample  uint64 // index of the sample, for its random numbers
 
+	// Passes are the rows of further model passes over the same vocabulary, at
+	// least [Chain.Passes] of them.
+	Passes []dist.Scores
+
 	// States holds what each stage keeps for this sequence; nil at the first
 	// step. Apply replaces it.
 	States [][]byte
@@ -36,6 +40,7 @@ type Options struct {
 	Ledger     bool
 	Rows       bool   // keep the row after every stage
 	Vocabulary string // key of the vocabulary, for stages that ask for token texts
+	EndOfText  []int32
 }
 
 // group is a run of consecutive stages with one runner: one call.
@@ -70,6 +75,9 @@ func (c *Chain) Apply(ctx context.Context, rows []*Row, opt Options) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	if err := c.checkPasses(rows); err != nil {
+		return err
+	}
 	split := opt.Ledger && len(c.groups) > 1
 	firsts := make([]dist.Scores, len(rows))
 	items := make([]*sampler.Item, len(rows))
@@ -81,7 +89,8 @@ func (c *Chain) Apply(ctx context.Context, rows []*Row, opt Options) error {
 			r.States = make([][]byte, len(c.Stages))
 		}
 		r.Ledger, r.After, r.Chosen = nil, nil, -1
-		items[i] = &sampler.Item{Scores: r.Scores, History: r.History, Prompt: r.Prompt, Step: r.Step}
+		items[i] = &sampler.Item{Scores: r.Scores, History: r.History, Prompt: r.Prompt, Step: r.Step,
+			Sample: r.Sample, Passes: r.Passes}
 	}
 	for _, g := range c.groups {
 		if err := c.applyGroup(ctx, g, rows, items, opt, split); err != nil {
@@ -110,12 +119,30 @@ func (c *Chain) Apply(ctx context.Context, rows []*Row, opt Options) error {
 	return nil
 }
 
+// checkPasses refuses rows that lack a model pass which a stage wants.
+func (c *Chain) checkPasses(rows []*Row) error {
+	for i, s := range c.Stages {
+		for _, r := range rows {
+			if want := s.Declaration.Needs.Passes; len(r.Passes) < want {
+				return fault.New(fault.Usage, "chain", fmt.Sprintf("stage %d (%s)", i+1, s.Name),
+					"it needs %d further model pass(es) and %d were given", want, len(r.Passes)).
+					Fix("give a second prompt or model to compare with, such as --negative-prompt")
+			}
+		}
+	}
+	return nil
+}
+
+// sharedSample is the sample index of random numbers that all samples share; it
+// is above every index that a run may use.
+const sharedSample = 1<<32 - 1
+
 func (c *Chain) applyGroup(ctx context.Context, g group, rows []*Row, items []*sampler.Item, opt Options, split bool) error {
 	stages := c.Stages[g.first:g.end]
-	call := &sampler.Call{Items: items, Ledger: opt.Ledger, Vocabulary: opt.Vocabulary,
+	call := &sampler.Call{Items: items, Ledger: opt.Ledger, Vocabulary: opt.Vocabulary, EndOfText: opt.EndOfText,
 		Rows: opt.Rows || split && g.end < len(c.Stages)}
 	for _, s := range stages {
-		call.Stages = append(call.Stages, sampler.Stage{Sampler: s.Name, Values: s.Values})
+		call.Stages = append(call.Stages, sampler.Stage{Sampler: s.Name, Values: s.Values, System: s.System})
 	}
 	for i, r := range rows {
 		it := items[i]
@@ -124,7 +151,11 @@ func (c *Chain) applyGroup(ctx context.Context, g group, rows []*Row, items []*s
 		it.Uniforms = make([][]float64, len(stages))
 		for j, s := range stages {
 			it.Uniforms[j] = make([]float64, s.Declaration.Needs.Uniforms)
-			r.Stream.Uniforms(it.Uniforms[j], r.Sample, uint64(r.Step), s.lane)
+			sample := r.Sample
+			if s.Declaration.Needs.Shared {
+				sample = sharedSample
+			}
+			r.Stream.Uniforms(it.Uniforms[j], sample, uint64(r.Step), s.lane)
 		}
 	}
 	if err := stages[0].runner.Run(ctx, call); err != nil {

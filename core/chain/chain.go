@@ -9,6 +9,7 @@ package chain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lab/core/fault"
@@ -35,6 +36,7 @@ type Stage struct {
 	Plugin      string
 	Declaration sampler.Declaration
 	Values      param.Values // with the origin of every value
+	System      string       // whose rule it follows; empty: the sampler's own
 	Origin      string       // who asked for the stage
 
 	qualified bool // asked for as "plugin/name"
@@ -90,16 +92,60 @@ func build(r Request, index int, catalog Catalog) (Stage, error) {
 		return Stage{}, fault.Wrap(err, fault.Usage, opParse, subject)
 	}
 	d := offer.Declaration
-	if d.Needs.Passes > 0 {
-		return Stage{}, fault.New(fault.Usage, opParse, subject,
-			"it needs %d further model pass(es), which this host does not offer", d.Needs.Passes)
+	system, settings, err := compat(r.Settings)
+	if err != nil {
+		return Stage{}, fault.Wrap(err, fault.Usage, opParse, subject)
 	}
-	values, err := d.Params.Resolve(opParse, subject, r.Settings)
+	specs, err := d.ParamsFor(system)
+	if err != nil {
+		return Stage{}, fault.Wrap(err, fault.Usage, opParse, subject)
+	}
+	values, err := specs.Resolve(opParse, subject, settings)
 	if err != nil {
 		return Stage{}, err
 	}
-	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, Origin: r.Origin,
+	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, System: system, Origin: r.Origin,
 		qualified: strings.Contains(r.Name, "/"), runner: offer.Runner}, nil
+}
+
+// compat splits the reserved setting off the others.
+func compat(given []param.Setting) (system string, rest []param.Setting, err error) {
+	for _, s := range given {
+		if s.Name != sampler.CompatSetting {
+			rest = append(rest, s)
+			continue
+		}
+		name, ok := s.Value.(string)
+		if !ok || system != "" {
+			return "", nil, fault.New(fault.Usage, "", sampler.CompatSetting, "%v is not the name of one system", s.Value)
+		}
+		system = name
+	}
+	return system, rest, nil
+}
+
+// Compat returns the requests with every stage that does not say otherwise made
+// to follow a system's rule. origin is recorded with it.
+func Compat(requests []Request, system, origin string) []Request {
+	out := make([]Request, len(requests))
+	for i, r := range requests {
+		if !slices.ContainsFunc(r.Settings, func(s param.Setting) bool { return s.Name == sampler.CompatSetting }) {
+			r.Settings = append(slices.Clip(r.Settings),
+				param.Setting{Name: sampler.CompatSetting, Value: system, Origin: origin})
+		}
+		out[i] = r
+	}
+	return out
+}
+
+// Passes returns how many further rows from other model passes the chain's
+// stages want, at most.
+func (c *Chain) Passes() int {
+	n := 0
+	for _, s := range c.Stages {
+		n = max(n, s.Declaration.Needs.Passes)
+	}
+	return n
 }
 
 // Selects reports whether the stage picks the token rather than reshaping.
@@ -124,6 +170,9 @@ func (s Stage) String() string {
 		}
 		parts = append(parts, text)
 	}
+	if s.System != "" {
+		parts = append(parts, sampler.CompatSetting+"="+quote(s.System))
+	}
 	if len(parts) == 0 {
 		return name
 	}
@@ -147,6 +196,7 @@ type EffectiveStage struct {
 	Plugin   string         `json:"plugin"`
 	Kind     string         `json:"kind"`
 	Origin   string         `json:"origin"`
+	Compat   string         `json:"compat,omitempty"`
 	Settings []EffectiveSet `json:"settings"`
 }
 
@@ -161,7 +211,7 @@ type EffectiveSet struct {
 func (c *Chain) Effective() []EffectiveStage {
 	out := make([]EffectiveStage, len(c.Stages))
 	for i, s := range c.Stages {
-		out[i] = EffectiveStage{Stage: s.Name, Plugin: s.Plugin, Kind: s.Declaration.Kind.String(), Origin: s.Origin,
+		out[i] = EffectiveStage{Stage: s.Name, Plugin: s.Plugin, Kind: s.Declaration.Kind.String(), Origin: s.Origin, Compat: s.System,
 			Settings: make([]EffectiveSet, len(s.Values))}
 		for j, v := range s.Values {
 			out[i].Settings[j] = EffectiveSet{Name: v.Name, Value: v.Value, Origin: v.Origin}

@@ -198,6 +198,10 @@ func (s *Scores) Check() error {
 	return nil
 }
 
+// Repairable reports whether the row is well formed but for its scores: NaN,
+// +Inf or no finite one at all.
+func (s *Scores) Repairable() bool { return len(s.Values) > 0 && s.checkShape() == nil }
+
 func (s *Scores) checkShape() error {
 	switch {
 	case s.IDs == nil && len(s.Values) != s.Vocab:

@@ -177,7 +177,8 @@ type Reshaping struct {
 func (m *Model) Reshape(ctx context.Context, row *dist.Scores, prompt []byte, history []int32, c *chain.Chain, d Draw) (*Reshaping, error) {
 	r := &chain.Row{Scores: row.Clone(), History: history, Prompt: len(history) - d.Step, Step: d.Step,
 		Stream: seed.New(d.Seed, prompt), Sample: d.Sample}
-	opt := chain.Options{Ledger: true, Rows: true, Vocabulary: m.handle.VocabularyKey()}
+	opt := chain.Options{Ledger: true, Rows: true, Vocabulary: m.handle.VocabularyKey(),
+		EndOfText: m.handle.Info().EndOfText}
 	if err := c.Apply(ctx, []*chain.Row{r}, opt); err != nil {
 		return nil, err
 	}

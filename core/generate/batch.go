@@ -60,7 +60,7 @@ type sample struct {
 
 func newBatch(e *Engine, jobs []Job, opt Options) *batch {
 	b := &batch{e: e, opt: opt, jobs: jobs, trunks: map[string]*trunk{},
-		chainOpt: chain.Options{Ledger: opt.Ledger},
+		chainOpt: chain.Options{Ledger: opt.Ledger, EndOfText: e.info.EndOfText},
 		samples:  make([]trace.Sample, len(jobs)), loose: make([]bool, len(jobs))}
 	for i, j := range jobs {
 		b.waiting = append(b.waiting, i)

@@ -207,4 +207,4 @@ func checkJobs(jobs []Job, opt Options) error {
 }
 
 // maxSample is the largest sample index the streams of core/seed tell apart.
-const maxSample = 1<<32 - 1
+const maxSample = 1<<32 - 2

@@ -42,17 +42,26 @@ func (s *samplerServer) call(req *wire.ApplyRequest) (*sampler.Call, error) {
 	if len(req.GetStages()) == 0 {
 		return nil, fault.New(fault.Usage, "sampler call", "", "it names no stage")
 	}
-	call := &sampler.Call{Ledger: req.GetLedger(), Rows: req.GetRows(), Vocabulary: req.GetVocabulary()}
+	end, err := wire.GetTokens(req.GetEndOfText(), math.MaxInt32, "end_of_text")
+	if err != nil {
+		return nil, err
+	}
+	call := &sampler.Call{Ledger: req.GetLedger(), Rows: req.GetRows(), Vocabulary: req.GetVocabulary(), EndOfText: end}
 	for i, st := range req.GetStages() {
 		d, err := s.set.Lookup(st.GetSampler())
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Usage, fmt.Sprintf("stage %d", i+1), "")
 		}
-		values, err := wire.GetValues(fmt.Sprintf("stage %d (%s)", i+1, d.Name), d.Name, d.Params, st.GetValues())
+		op := fmt.Sprintf("stage %d (%s)", i+1, d.Name)
+		specs, err := d.ParamsFor(st.GetSystem())
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Usage, op, "")
+		}
+		values, err := wire.GetValues(op, d.Name, specs, st.GetValues())
 		if err != nil {
 			return nil, err
 		}
-		call.Stages = append(call.Stages, sampler.Stage{Sampler: d.Name, Values: values})
+		call.Stages = append(call.Stages, sampler.Stage{Sampler: d.Name, Values: values, System: st.GetSystem()})
 	}
 	taken := map[plane.Slot]bool{}
 	for i, m := range req.GetItems() {
@@ -90,7 +99,7 @@ func (s *samplerServer) item(m *wire.Item, stages int, taken map[plane.Slot]bool
 		return nil, fault.New(fault.Data, "", "", "prompt %d of %d context tokens at step %d is impossible",
 			m.GetPrompt(), len(it.History), m.GetStep())
 	}
-	it.Prompt, it.Step = int(m.GetPrompt()), int(m.GetStep())
+	it.Prompt, it.Step, it.Sample = int(m.GetPrompt()), int(m.GetStep()), m.GetSample()
 	if len(m.GetRows()) != 0 && len(m.GetRows()) != stages {
 		return nil, fault.New(fault.Data, "", "", "%d slots are named for the rows after %d stages", len(m.GetRows()), stages)
 	}

@@ -135,9 +135,9 @@ func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sample
 	if err != nil {
 		return again, err
 	}
-	req := &wire.ApplyRequest{Ledger: call.Ledger, Rows: call.Rows, Vocabulary: call.Vocabulary}
+	req := &wire.ApplyRequest{Ledger: call.Ledger, Rows: call.Rows, Vocabulary: call.Vocabulary, EndOfText: wire.PutTokens(call.EndOfText)}
 	for _, s := range call.Stages {
-		req.Stages = append(req.Stages, &wire.Stage{Sampler: s.Sampler, Values: wire.PutValues(s.Values)})
+		req.Stages = append(req.Stages, &wire.Stage{Sampler: s.Sampler, Values: wire.PutValues(s.Values), System: s.System})
 	}
 	for _, it := range items {
 		req.Items = append(req.Items, putItem(it, needs.History, table, len(call.Stages), call.Rows))
@@ -226,7 +226,7 @@ func putItem(it *sampler.Item, history int, table *plane.Table, stages int, rows
 	}
 	m := &wire.Item{
 		Scores: wire.PutRow(&it.Scores, table), History: wire.PutTokens(tokens), Prompt: uint32(max(0, prompt)),
-		Step: uint64(max(0, it.Step)), States: it.States,
+		Step: uint64(max(0, it.Step)), States: it.States, Sample: it.Sample,
 	}
 	for _, u := range it.Uniforms {
 		m.Uniforms = append(m.Uniforms, wire.PutUniforms(u))

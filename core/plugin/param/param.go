@@ -21,10 +21,11 @@ import (
 type Type uint8
 
 const (
-	Float Type = iota + 1 // a real number, float64
-	Int                   // a whole number, int64
-	Bool                  // true or false
-	Text                  // a string, one of Choices when there are any
+	Float  Type = iota + 1 // a real number, float64
+	Int                    // a whole number, int64
+	Bool                   // true or false
+	Text                   // a string, one of Choices when there are any
+	Tokens                 // a list of token ids, sequences of ids and token texts, see [ParseTokens]
 )
 
 // String returns the type's name in messages.
@@ -38,6 +39,8 @@ func (t Type) String() string {
 		return "true or false"
 	case Text:
 		return "text"
+	case Tokens:
+		return "list of tokens"
 	}
 	return fmt.Sprintf("type(%d)", uint8(t))
 }
@@ -47,7 +50,7 @@ type Spec struct {
 	Name    string   // snake_case, the same name in flags, scripts, records and axes
 	Aliases []string // names other systems use for the same setting
 	Type    Type
-	Default any // float64, int64, bool or string according to Type
+	Default any // float64, int64, bool, string or TokenList according to Type; the text of a TokenList will do
 
 	// Min and Max bound a number: Min <= v <= Max, or strictly where the
 	// matching Open flag is set. Use ±Inf for no bound; +Inf and NaN are never
@@ -55,9 +58,10 @@ type Spec struct {
 	Min, Max         float64
 	MinOpen, MaxOpen bool
 
-	Choices []string // the legal values of a Text, when limited
-	Unit    string   // "bits", "tokens"; empty when there is none
-	Meaning string   // one sentence, with what the limits do
+	Choices  []string // the legal values of a Text, when limited
+	Weighted bool     // every item of a Tokens carries a number: "15=-1.5"
+	Unit     string   // "bits", "tokens"; empty when there is none
+	Meaning  string   // one sentence, with what the limits do
 }
 
 // Range returns the legal range in mathematical notation, or the choices.
@@ -77,6 +81,11 @@ func (s Spec) Range() string {
 			return strings.Join(s.Choices, " | ")
 		}
 		return "any text"
+	case Tokens:
+		if s.Weighted {
+			return "items ID=NUMBER, ID+ID=NUMBER or 'text'=NUMBER, separated by blanks"
+		}
+		return "items ID, ID+ID or 'text', separated by blanks"
 	}
 	return "true | false"
 }
@@ -127,6 +136,10 @@ func (s Spec) Check(v any) error {
 			}
 		}
 		return fault.Unknown("", s.Name, t, s.Choices)
+	case Tokens:
+		if _, err := s.tokensOf(v); err != nil {
+			return bad("%s: %v", s.Name, err)
+		}
 	default:
 		return fault.New(fault.Plugin, "declaration", s.Name, "unknown setting %v", s.Type)
 	}

@@ -17,7 +17,7 @@ type Specs []Spec
 // Setting is one value as a user gave it, before it is checked.
 type Setting struct {
 	Name   string // empty: the first declared setting
-	Value  any    // string as typed, or float64, int64, int, bool from a script
+	Value  any    // string as typed, or float64, int64, int, bool, []any, map[string]any from a script
 	Origin string // where it came from: "chain", "flag --temperature", "script run.tengo:3"
 }
 
@@ -25,7 +25,7 @@ type Setting struct {
 // gave it).
 type Value struct {
 	Name   string
-	Value  any // float64, int64, bool or string
+	Value  any // float64, int64, bool, string or TokenList
 	Origin string
 }
 
@@ -86,10 +86,16 @@ func (s Specs) Resolve(op, subject string, given []Setting) (Values, error) {
 		chosen[spec.Name] = Value{Name: spec.Name, Value: v, Origin: g.Origin}
 	}
 	out := make(Values, len(s))
+	var err error
 	for i, spec := range s {
 		v, ok := chosen[spec.Name]
 		if !ok {
 			v = Value{Name: spec.Name, Value: spec.Default, Origin: DefaultOrigin}
+			if text, ok := spec.Default.(string); ok && spec.Type == Tokens {
+				if v.Value, err = ParseTokens(text, spec.Weighted); err != nil {
+					return nil, fault.Wrap(err, fault.Plugin, op, subject)
+				}
+			}
 		}
 		out[i] = v
 	}
@@ -134,6 +140,13 @@ func prefix(err error, op, subject string) error {
 func (s Spec) Convert(v any) (any, error) {
 	bad := func() error {
 		return fault.New(fault.Usage, "", s.Name, "%s = %s is not a %s", s.Name, show(v), s.Type)
+	}
+	if s.Type == Tokens {
+		list, err := s.tokensOf(v)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "", s.Name, "%s: %v", s.Name, err)
+		}
+		return list, nil
 	}
 	switch x := v.(type) {
 	case int:

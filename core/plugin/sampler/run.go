@@ -120,12 +120,20 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 	it.Chosen = -1
 	it.Changes, it.Rows = it.Changes[:0], it.Rows[:0]
 	full := it.Scores.Full()
+	broken := false
 	if !full {
 		if err := it.Scores.Check(); err != nil {
-			return fault.Wrap(err, fault.Data, "row before the first stage", "")
+			if broken = stages[0].decl.Needs.Raw && it.Scores.Repairable(); !broken {
+				return fault.Wrap(err, fault.Data, "row before the first stage", "")
+			}
 		}
 	}
-	if call.Ledger {
+	if broken { // the ledger begins with what the repair leaves
+		var err error
+		if full, err = stages[0].repair(it, call, sp); err != nil {
+			return err
+		}
+	} else if call.Ledger {
 		if err := sp.ws.Start(&it.Scores); err != nil {
 			return fault.Wrap(err, fault.Data, "row before the first stage", "")
 		}
@@ -135,8 +143,10 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 			return err
 		}
 		var err error
-		if full, err = stages[i].run(it, i, call, sp, full); err != nil {
-			return err
+		if i > 0 || !broken {
+			if full, err = stages[i].run(it, i, call, sp, full); err != nil {
+				return err
+			}
 		}
 		if call.Rows {
 			it.Rows = append(it.Rows, it.Scores.Clone())
@@ -198,9 +208,10 @@ func (it *Item) check(stages []stage) error {
 }
 
 // row is what stage i sees of the item.
-func (st *stage) row(it *Item, i int) Row {
+func (st *stage) row(it *Item, i int, call *Call) Row {
 	// The state is copied, because sequences that forked share its bytes.
-	r := Row{Scores: &it.Scores, Step: it.Step, State: append([]byte(nil), it.States[i]...), Texts: st.texts, Chosen: -1}
+	r := Row{Scores: &it.Scores, Step: it.Step, Sample: it.Sample, State: append([]byte(nil), it.States[i]...),
+		Texts: st.texts, Vocabulary: call.Vocabulary, EndOfText: call.EndOfText, System: st.system, Chosen: -1}
 	n := len(it.History)
 	if want := st.decl.Needs.History; want >= 0 {
 		n = min(n, want)
@@ -224,7 +235,7 @@ func (st *stage) run(it *Item, i int, call *Call, sp *space, full bool) (left bo
 	if !full { // a full row has nothing that a stage could revive
 		sp.before.CopyFrom(&it.Scores)
 	}
-	r := st.row(it, i)
+	r := st.row(it, i, call)
 	if err := st.call(&r); err != nil {
 		return false, err
 	}
@@ -246,6 +257,35 @@ func (st *stage) run(it *Item, i int, call *Call, sp *space, full bool) (left bo
 	}
 	it.Changes = append(it.Changes, c)
 	return left, nil
+}
+
+// repair applies a first stage that declares [Needs.Raw] to a row that breaks
+// the contract. What the stage leaves is held to it, and opens the ledger: what
+// there was before has no distribution, so the stage's entry says that nothing
+// changed.
+func (st *stage) repair(it *Item, call *Call, sp *space) (full bool, err error) {
+	given := it.Scores
+	r := st.row(it, 0, call)
+	if err := st.call(&r); err != nil {
+		return false, err
+	}
+	full = it.Scores.Full()
+	if err := st.hold(it, &r, given, true, full, sp); err != nil {
+		return false, err
+	}
+	it.States[0], it.Chosen = r.State, r.Chosen
+	if !call.Ledger {
+		return full, nil
+	}
+	if err := sp.ws.Start(&it.Scores); err != nil {
+		return false, fault.Wrap(err, fault.Plugin, st.op, "ledger")
+	}
+	c, err := sp.ws.Next(&it.Scores)
+	if err != nil {
+		return false, fault.Wrap(err, fault.Plugin, st.op, "ledger")
+	}
+	it.Changes = append(it.Changes, c)
+	return full, nil
 }
 
 // hold returns a plugin error when what a stage left breaks the contract.

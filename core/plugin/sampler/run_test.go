@@ -363,3 +363,32 @@ func TestFaultsOfABatchNameTheSequence(t *testing.T) {
 		t.Errorf("not one line: %q", err)
 	}
 }
+
+// A first stage that declares Raw is given a broken row, and what it leaves is
+// held to the contract; any other stage is not.
+func TestRepairOfABrokenRow(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	fix := reshape("fix", func(r *Row, _ param.Values) error {
+		for i, v := range r.Scores.Values {
+			if v != v || v == inf {
+				r.Scores.Values[i] = 0
+			}
+		}
+		return nil
+	})
+	fix.decl.Needs.Raw = true
+	plain := reshape("plain", nil)
+	set := mustSet(t, fix, plain)
+	it := &Item{Scores: row(nan, 1, inf, negInf)}
+	if err := once(t, set, it, "fix", "plain"); err != nil {
+		t.Fatal(err)
+	}
+	if c := it.Changes; len(c) != 2 || len(it.Rows) != 2 || c[0].KL != 0 || c[0].SupportAfter != 3 || !c[0].Truncation {
+		t.Errorf("rows %v, ledger %+v", it.Rows, c)
+	}
+	wantFault(t, once(t, set, &Item{Scores: row(nan, 1)}, "plain", "fix"), fault.Data, "token 0 has score NaN")
+	wantFault(t, once(t, set, &Item{Scores: dist.Scores{Vocab: 3, Values: []float32{nan}}}, "fix"), fault.Data, "dense row")
+	lazy := reshape("lazy", nil)
+	lazy.decl.Needs.Raw = true
+	wantFault(t, once(t, mustSet(t, lazy), &Item{Scores: row(nan, 1)}, "lazy"), fault.Plugin, "malformed row")
+}

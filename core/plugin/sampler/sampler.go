@@ -11,6 +11,8 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -41,7 +43,9 @@ type Needs struct {
 	History    int  // newest context tokens wanted; 0 none, -1 the whole context
 	Uniforms   int  // uniform numbers wanted per row and step, at most 1024
 	TokenTexts bool // the bytes of every vocabulary entry
-	Passes     int  // further rows of scores from a second model pass
+	Passes     int  // further rows of scores from other model passes, at most 8
+	Shared     bool // the uniform numbers differ by step only, not by sample
+	Raw        bool // as first stage it may be given NaN and +Inf: an explicit repair
 }
 
 // Declaration is everything the host knows of a sampler. Validation, help
@@ -51,9 +55,69 @@ type Declaration struct {
 	Aliases []string // names other systems use
 	Kind    Kind
 	Summary string // one sentence: what it does to the distribution, with ties
+	Formula string // one line; may be empty
 	Source  string // paper, equation or project of the rule
 	Params  param.Specs
 	Needs   Needs
+	Systems []System // other systems that have the method
+}
+
+// System is what another system makes of a sampler's method. A stage that is
+// asked to be compatible with it ([Stage.System]) follows that system's rule.
+type System struct {
+	Name    string // "llama.cpp"
+	Term    string // what the method or its switch is called there
+	Differs string // how its rule differs from the sampler's own; empty: it does not
+
+	// Params are the settings whose range, default or meaning is another there,
+	// by name; ones that the sampler does not have are added to its own.
+	Params param.Specs
+}
+
+// CompatSetting is the setting of a stage, reserved in every sampler, that names
+// the system whose rule it follows.
+const CompatSetting = "compat"
+
+// System returns what a system makes of the sampler.
+func (d Declaration) System(name string) (System, bool) {
+	for _, s := range d.Systems {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return System{}, false
+}
+
+// ParamsFor returns the settings of a stage that follows a system's rule, the
+// sampler's own for "". A system that the sampler does not know is a usage
+// error with those it does.
+func (d Declaration) ParamsFor(system string) (param.Specs, error) {
+	if system == "" {
+		return d.Params, nil
+	}
+	s, ok := d.System(system)
+	if !ok {
+		if len(d.Systems) == 0 {
+			return nil, fault.New(fault.Usage, "sampler", d.Name, "no other system's rule for it is known, and %s = %q was asked for", CompatSetting, system).
+				Fix("leave %s out for this stage", CompatSetting)
+		}
+		names := make([]string, len(d.Systems))
+		for i, s := range d.Systems {
+			names[i] = s.Name
+		}
+		return nil, fault.New(fault.Usage, "sampler", d.Name, "%q has no such method, or none that is known", system).
+			Fix("%s is one of %s; leave it out for the sampler's own rule", CompatSetting, strings.Join(names, ", "))
+	}
+	specs := append(param.Specs(nil), d.Params...)
+	for _, other := range s.Params {
+		at := slices.IndexFunc(specs, func(own param.Spec) bool { return own.Name == other.Name })
+		if at < 0 {
+			specs = append(specs, other)
+			continue
+		}
+		specs[at] = other
+	}
+	return specs, nil
 }
 
 // Validate returns a plugin error when the declaration is incomplete or
@@ -77,14 +141,38 @@ func (d Declaration) Validate() error {
 			return wrong("the alias %q is not snake_case (a-z, 0-9, _, starting with a letter)", name)
 		}
 	}
+	if err := d.checkParams(d.Params); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
-	for _, s := range d.Params {
+	for _, s := range d.Systems {
+		if s.Name == "" || len(s.Name) > 64 || len(s.Term) > 256 || len(s.Differs) > 2048 || seen[s.Name] {
+			return wrong("it names the system %s twice, or at an impossible length", fault.Quote(s.Name, 64))
+		}
+		seen[s.Name] = true
+		specs, err := d.ParamsFor(s.Name)
+		if err == nil {
+			err = d.checkParams(specs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkParams returns a plugin error when settings are malformed or share a
+// name.
+func (d Declaration) checkParams(specs param.Specs) error {
+	seen := map[string]bool{CompatSetting: true}
+	for _, s := range specs {
 		if err := s.Validate(); err != nil {
 			return fault.Wrap(err, fault.Plugin, "declaration", fmt.Sprintf("sampler %q", d.Name))
 		}
 		for _, name := range append([]string{s.Name}, s.Aliases...) {
 			if seen[name] {
-				return wrong("setting %q is declared twice", name)
+				return fault.New(fault.Plugin, "declaration", fmt.Sprintf("sampler %q", d.Name),
+					"setting %q is declared twice, or reserved", name)
 			}
 			seen[name] = true
 		}
@@ -110,6 +198,14 @@ type Row struct {
 	Passes   []dist.Scores
 	Texts    func(id int32) []byte // nil unless declared
 
+	// Vocabulary is the key of the texts: equal keys mean equal texts. Empty
+	// when the texts have no key.
+	Vocabulary string
+
+	Sample    uint64  // index of the sample among those of one prompt and seed
+	EndOfText []int32 // the model's tokens that end a text; may be empty
+	System    string  // whose rule to follow, one of the declared systems; empty: the sampler's own
+
 	// State is a copy of what this stage returned for this sequence at the step
 	// before, empty at the first step. What the stage leaves here is handed back at the
 	// next step; at most 64 KiB.
@@ -131,6 +227,7 @@ type Sampler interface {
 type Stage struct {
 	Sampler string
 	Values  param.Values
+	System  string // whose rule it follows; empty: the sampler's own
 }
 
 // Item is one sequence in a [Call]. Slices indexed by stage have one entry for
@@ -140,6 +237,7 @@ type Item struct {
 	History  []int32
 	Prompt   int
 	Step     int
+	Sample   uint64
 	States   [][]byte    // by stage, in and out
 	Uniforms [][]float64 // by stage, in
 	Passes   []dist.Scores
@@ -153,9 +251,10 @@ type Item struct {
 type Call struct {
 	Stages     []Stage
 	Items      []*Item
-	Ledger     bool   // fill Item.Changes
-	Rows       bool   // fill Item.Rows
-	Vocabulary string // key of the vocabulary whose texts stages may ask for
+	Ledger     bool    // fill Item.Changes
+	Rows       bool    // fill Item.Rows
+	Vocabulary string  // key of the vocabulary whose texts stages may ask for
+	EndOfText  []int32 // the model's tokens that end a text
 }
 
 // Runner applies calls: a [Set] in this process, or a plugin in another. On an

@@ -95,6 +95,7 @@ func (s *Set) Lookup(name string) (Declaration, error) {
 type stage struct {
 	member
 	values param.Values
+	system string
 	op     string // begins every message: "stage 2 (top_p)"
 	texts  func(id int32) []byte
 }
@@ -112,11 +113,15 @@ func (s *Set) resolve(call *Call) ([]stage, error) {
 			return nil, fault.New(fault.Usage, op, "", "it selects a token but %d more stage(s) follow", len(call.Stages)-1-i).
 				Fix("a selector ends a chain: put it last")
 		}
-		values, err := checked(m.decl.Params, st.Values, op, m.decl.Name)
+		specs, err := m.decl.ParamsFor(st.System)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Usage, op, "")
+		}
+		values, err := checked(specs, st.Values, op, m.decl.Name)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = stage{member: m, values: values, op: op}
+		out[i] = stage{member: m, values: values, system: st.System, op: op}
 		if m.decl.Needs.TokenTexts {
 			if s.texts != nil {
 				out[i].texts = s.texts(call.Vocabulary)

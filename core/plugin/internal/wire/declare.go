@@ -17,10 +17,10 @@ const mostDeclared = 4096
 func PutSampler(d sampler.Declaration) *SamplerDeclaration {
 	return &SamplerDeclaration{
 		Name: d.Name, Aliases: d.Aliases, Kind: SamplerKind(d.Kind), Summary: d.Summary, Source: d.Source,
-		Params: putSpecs(d.Params),
+		Params: putSpecs(d.Params), Formula: d.Formula, Systems: putSystems(d.Systems),
 		Needs: &Needs{
 			History: int32(d.Needs.History), Uniforms: uint32(d.Needs.Uniforms),
-			TokenTexts: d.Needs.TokenTexts, Passes: uint32(d.Needs.Passes),
+			TokenTexts: d.Needs.TokenTexts, Passes: uint32(d.Needs.Passes), Shared: d.Needs.Shared, Raw: d.Needs.Raw,
 		},
 	}
 }
@@ -29,10 +29,11 @@ func PutSampler(d sampler.Declaration) *SamplerDeclaration {
 func GetSampler(m *SamplerDeclaration) (sampler.Declaration, error) {
 	d := sampler.Declaration{
 		Name: m.GetName(), Aliases: m.GetAliases(), Kind: sampler.Kind(min(uint32(m.GetKind()), 255)),
-		Summary: m.GetSummary(), Source: m.GetSource(),
+		Summary: m.GetSummary(), Formula: m.GetFormula(), Source: m.GetSource(),
 		Needs: sampler.Needs{
 			History: int(m.GetNeeds().GetHistory()), Uniforms: int(min(m.GetNeeds().GetUniforms(), 1<<20)),
 			TokenTexts: m.GetNeeds().GetTokenTexts(), Passes: int(min(m.GetNeeds().GetPasses(), 1<<20)),
+			Shared: m.GetNeeds().GetShared(), Raw: m.GetNeeds().GetRaw(),
 		},
 	}
 	subject := fmt.Sprintf("sampler %s", fault.Quote(m.GetName(), 64))
@@ -43,7 +44,36 @@ func GetSampler(m *SamplerDeclaration) (sampler.Declaration, error) {
 	if d.Params, err = getSpecs(subject, m.GetParams()); err != nil {
 		return d, err
 	}
+	if d.Systems, err = getSystems(subject, m.GetSystems()); err != nil {
+		return d, err
+	}
 	return d, d.Validate()
+}
+
+// mostSystems bounds how many systems one sampler may name.
+const mostSystems = 64
+
+func putSystems(systems []sampler.System) []*System {
+	out := make([]*System, len(systems))
+	for i, s := range systems {
+		out[i] = &System{Name: s.Name, Term: s.Term, Differs: s.Differs, Params: putSpecs(s.Params)}
+	}
+	return out
+}
+
+func getSystems(subject string, systems []*System) ([]sampler.System, error) {
+	if len(systems) > mostSystems {
+		return nil, fault.New(fault.Plugin, "declaration", subject, "it has %d systems, more than %d", len(systems), mostSystems)
+	}
+	var out []sampler.System
+	for _, m := range systems {
+		specs, err := getSpecs(subject, m.GetParams())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sampler.System{Name: m.GetName(), Term: m.GetTerm(), Differs: m.GetDiffers(), Params: specs})
+	}
+	return out, nil
 }
 
 // PutBackend returns the message for a declaration.
@@ -89,7 +119,7 @@ func putSpecs(specs param.Specs) []*Setting {
 		out[i] = &Setting{
 			Name: s.Name, Aliases: s.Aliases, Type: SettingType(s.Type), Default: putValue(s.Default),
 			Min: s.Min, Max: s.Max, MinOpen: s.MinOpen, MaxOpen: s.MaxOpen,
-			Choices: s.Choices, Unit: s.Unit, Meaning: s.Meaning,
+			Choices: s.Choices, Unit: s.Unit, Meaning: s.Meaning, Weighted: s.Weighted,
 		}
 	}
 	return out
@@ -105,7 +135,7 @@ func getSpecs(subject string, settings []*Setting) (param.Specs, error) {
 			Name: m.GetName(), Aliases: m.GetAliases(), Type: param.Type(min(uint32(m.GetType()), 255)),
 			Default: getValue(m.GetDefault()),
 			Min:     m.GetMin(), Max: m.GetMax(), MinOpen: m.GetMinOpen(), MaxOpen: m.GetMaxOpen(),
-			Choices: m.GetChoices(), Unit: m.GetUnit(), Meaning: m.GetMeaning(),
+			Choices: m.GetChoices(), Unit: m.GetUnit(), Meaning: m.GetMeaning(), Weighted: m.GetWeighted(),
 		}
 		if len(s.Choices) > mostDeclared {
 			return nil, tooMany(subject, "choices", len(s.Choices))
@@ -131,6 +161,8 @@ func putValue(v any) *Value {
 		return &Value{Value: &Value_Truth{Truth: x}}
 	case string:
 		return &Value{Value: &Value_Text{Text: x}}
+	case param.TokenList:
+		return &Value{Value: &Value_Text{Text: x.String()}}
 	}
 	return nil
 }

@@ -206,6 +206,10 @@ const (
 	SettingType_SETTING_TYPE_INT         SettingType = 2
 	SettingType_SETTING_TYPE_BOOL        SettingType = 3
 	SettingType_SETTING_TYPE_TEXT        SettingType = 4
+	// A list of tokens, which travels as text: items separated by blanks, each an
+	// id (15), a sequence of ids (4+7+15) or a text in single quotes ('\n'; escapes
+	// \' \\ \n \t \r), followed by =NUMBER when the setting is weighted.
+	SettingType_SETTING_TYPE_TOKENS SettingType = 5
 )
 
 // Enum value maps for SettingType.
@@ -216,6 +220,7 @@ var (
 		2: "SETTING_TYPE_INT",
 		3: "SETTING_TYPE_BOOL",
 		4: "SETTING_TYPE_TEXT",
+		5: "SETTING_TYPE_TOKENS",
 	}
 	SettingType_value = map[string]int32{
 		"SETTING_TYPE_UNSPECIFIED": 0,
@@ -223,6 +228,7 @@ var (
 		"SETTING_TYPE_INT":         2,
 		"SETTING_TYPE_BOOL":        3,
 		"SETTING_TYPE_TEXT":        4,
+		"SETTING_TYPE_TOKENS":      5,
 	}
 )
 
@@ -600,6 +606,8 @@ type SamplerDeclaration struct {
 	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`   // paper, equation or project of the rule
 	Params        []*Setting             `protobuf:"bytes,6,rep,name=params,proto3" json:"params,omitempty"`   // in the order shown; the first can be given without its name
 	Needs         *Needs                 `protobuf:"bytes,7,opt,name=needs,proto3" json:"needs,omitempty"`
+	Formula       string                 `protobuf:"bytes,8,opt,name=formula,proto3" json:"formula,omitempty"` // one line; may be empty
+	Systems       []*System              `protobuf:"bytes,9,rep,name=systems,proto3" json:"systems,omitempty"` // other systems that have the method, at most 64
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -683,6 +691,92 @@ func (x *SamplerDeclaration) GetNeeds() *Needs {
 	return nil
 }
 
+func (x *SamplerDeclaration) GetFormula() string {
+	if x != nil {
+		return x.Formula
+	}
+	return ""
+}
+
+func (x *SamplerDeclaration) GetSystems() []*System {
+	if x != nil {
+		return x.Systems
+	}
+	return nil
+}
+
+// System is what another system makes of a sampler's method. A stage that names
+// it follows that system's rule.
+type System struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // "llama.cpp"; at most 64 bytes
+	Term    string                 `protobuf:"bytes,2,opt,name=term,proto3" json:"term,omitempty"`       // what the method or its switch is called there
+	Differs string                 `protobuf:"bytes,3,opt,name=differs,proto3" json:"differs,omitempty"` // how its rule differs from the sampler's own; empty: it does not
+	// Settings whose range, default or meaning is another there, by name; ones
+	// that the sampler does not have are added to its own.
+	Params        []*Setting `protobuf:"bytes,4,rep,name=params,proto3" json:"params,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *System) Reset() {
+	*x = System{}
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *System) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*System) ProtoMessage() {}
+
+func (x *System) ProtoReflect() protoreflect.Message {
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use System.ProtoReflect.Descriptor instead.
+func (*System) Descriptor() ([]byte, []int) {
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *System) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *System) GetTerm() string {
+	if x != nil {
+		return x.Term
+	}
+	return ""
+}
+
+func (x *System) GetDiffers() string {
+	if x != nil {
+		return x.Differs
+	}
+	return ""
+}
+
+func (x *System) GetParams() []*Setting {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
 // Needs says what a stage must be given besides scores.
 type Needs struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -690,13 +784,15 @@ type Needs struct {
 	Uniforms      uint32                 `protobuf:"varint,2,opt,name=uniforms,proto3" json:"uniforms,omitempty"`                       // uniform numbers per row, at most 1024
 	TokenTexts    bool                   `protobuf:"varint,3,opt,name=token_texts,json=tokenTexts,proto3" json:"token_texts,omitempty"` // the bytes of every token
 	Passes        uint32                 `protobuf:"varint,4,opt,name=passes,proto3" json:"passes,omitempty"`                           // further rows, from other model passes, at most 8
+	Shared        bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                           // the uniform numbers differ by step only, not by sample
+	Raw           bool                   `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`                                 // as first stage it may be given NaN and +Inf: an explicit repair
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Needs) Reset() {
 	*x = Needs{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[4]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +804,7 @@ func (x *Needs) String() string {
 func (*Needs) ProtoMessage() {}
 
 func (x *Needs) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[4]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +817,7 @@ func (x *Needs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Needs.ProtoReflect.Descriptor instead.
 func (*Needs) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{4}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Needs) GetHistory() int32 {
@@ -752,6 +848,20 @@ func (x *Needs) GetPasses() uint32 {
 	return 0
 }
 
+func (x *Needs) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+func (x *Needs) GetRaw() bool {
+	if x != nil {
+		return x.Raw
+	}
+	return false
+}
+
 type BackendDeclaration struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -765,7 +875,7 @@ type BackendDeclaration struct {
 
 func (x *BackendDeclaration) Reset() {
 	*x = BackendDeclaration{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[5]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +887,7 @@ func (x *BackendDeclaration) String() string {
 func (*BackendDeclaration) ProtoMessage() {}
 
 func (x *BackendDeclaration) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[5]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +900,7 @@ func (x *BackendDeclaration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackendDeclaration.ProtoReflect.Descriptor instead.
 func (*BackendDeclaration) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{5}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BackendDeclaration) GetName() string {
@@ -841,16 +951,17 @@ type Setting struct {
 	Max           float64  `protobuf:"fixed64,6,opt,name=max,proto3" json:"max,omitempty"`
 	MinOpen       bool     `protobuf:"varint,7,opt,name=min_open,json=minOpen,proto3" json:"min_open,omitempty"`
 	MaxOpen       bool     `protobuf:"varint,8,opt,name=max_open,json=maxOpen,proto3" json:"max_open,omitempty"`
-	Choices       []string `protobuf:"bytes,9,rep,name=choices,proto3" json:"choices,omitempty"`  // legal values of a text; none: any
-	Unit          string   `protobuf:"bytes,10,opt,name=unit,proto3" json:"unit,omitempty"`       // "tokens", "bits"; may be empty
-	Meaning       string   `protobuf:"bytes,11,opt,name=meaning,proto3" json:"meaning,omitempty"` // one sentence, with what the limits do
+	Choices       []string `protobuf:"bytes,9,rep,name=choices,proto3" json:"choices,omitempty"`     // legal values of a text; none: any
+	Unit          string   `protobuf:"bytes,10,opt,name=unit,proto3" json:"unit,omitempty"`          // "tokens", "bits"; may be empty
+	Meaning       string   `protobuf:"bytes,11,opt,name=meaning,proto3" json:"meaning,omitempty"`    // one sentence, with what the limits do
+	Weighted      bool     `protobuf:"varint,12,opt,name=weighted,proto3" json:"weighted,omitempty"` // every item of a list of tokens carries a number
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[6]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +973,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[6]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +986,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{6}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Setting) GetName() string {
@@ -955,6 +1066,13 @@ func (x *Setting) GetMeaning() string {
 	return ""
 }
 
+func (x *Setting) GetWeighted() bool {
+	if x != nil {
+		return x.Weighted
+	}
+	return false
+}
+
 type Value struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Value:
@@ -970,7 +1088,7 @@ type Value struct {
 
 func (x *Value) Reset() {
 	*x = Value{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[7]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1100,7 @@ func (x *Value) String() string {
 func (*Value) ProtoMessage() {}
 
 func (x *Value) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[7]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1113,7 @@ func (x *Value) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value.ProtoReflect.Descriptor instead.
 func (*Value) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{7}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Value) GetValue() isValue_Value {
@@ -1079,7 +1197,7 @@ type NamedValue struct {
 
 func (x *NamedValue) Reset() {
 	*x = NamedValue{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[8]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1209,7 @@ func (x *NamedValue) String() string {
 func (*NamedValue) ProtoMessage() {}
 
 func (x *NamedValue) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[8]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1222,7 @@ func (x *NamedValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedValue.ProtoReflect.Descriptor instead.
 func (*NamedValue) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{8}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NamedValue) GetName() string {
@@ -1134,7 +1252,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[9]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1264,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[9]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1277,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{9}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AttachRequest) GetThing() isAttachRequest_Thing {
@@ -1211,7 +1329,7 @@ type AttachResponse struct {
 
 func (x *AttachResponse) Reset() {
 	*x = AttachResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[10]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1223,7 +1341,7 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[10]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1236,7 +1354,7 @@ func (x *AttachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
 func (*AttachResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{10}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{11}
 }
 
 // Plane is a file of exactly slots * vocab * 8 bytes to be mapped shared, for
@@ -1261,7 +1379,7 @@ type Plane struct {
 
 func (x *Plane) Reset() {
 	*x = Plane{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[11]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1391,7 @@ func (x *Plane) String() string {
 func (*Plane) ProtoMessage() {}
 
 func (x *Plane) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[11]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1404,7 @@ func (x *Plane) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plane.ProtoReflect.Descriptor instead.
 func (*Plane) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{11}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Plane) GetId() uint32 {
@@ -1330,7 +1448,7 @@ type Vocabulary struct {
 
 func (x *Vocabulary) Reset() {
 	*x = Vocabulary{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[12]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1460,7 @@ func (x *Vocabulary) String() string {
 func (*Vocabulary) ProtoMessage() {}
 
 func (x *Vocabulary) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[12]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1473,7 @@ func (x *Vocabulary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vocabulary.ProtoReflect.Descriptor instead.
 func (*Vocabulary) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{12}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Vocabulary) GetKey() string {
@@ -1389,7 +1507,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[13]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1519,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[13]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1532,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{13}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Slot) GetPlane() uint32 {
@@ -1457,7 +1575,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[14]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1587,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[14]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1600,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{14}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Row) GetVocab() uint32 {
@@ -1564,7 +1682,7 @@ type Inline struct {
 
 func (x *Inline) Reset() {
 	*x = Inline{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[15]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1694,7 @@ func (x *Inline) String() string {
 func (*Inline) ProtoMessage() {}
 
 func (x *Inline) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[15]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1707,7 @@ func (x *Inline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inline.ProtoReflect.Descriptor instead.
 func (*Inline) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{15}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Inline) GetScores() []byte {
@@ -1608,18 +1726,19 @@ func (x *Inline) GetIds() []byte {
 
 type ApplyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stages        []*Stage               `protobuf:"bytes,1,rep,name=stages,proto3" json:"stages,omitempty"`         // at least one, applied in order; a select stage comes last
-	Items         []*Item                `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`           // the batch; may be empty
-	Ledger        bool                   `protobuf:"varint,3,opt,name=ledger,proto3" json:"ledger,omitempty"`        // fill ItemResult.changes
-	Rows          bool                   `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`            // fill ItemResult.rows
-	Vocabulary    string                 `protobuf:"bytes,5,opt,name=vocabulary,proto3" json:"vocabulary,omitempty"` // key of the vocabulary whose texts stages may read; may be empty
+	Stages        []*Stage               `protobuf:"bytes,1,rep,name=stages,proto3" json:"stages,omitempty"`                          // at least one, applied in order; a select stage comes last
+	Items         []*Item                `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`                            // the batch; may be empty
+	Ledger        bool                   `protobuf:"varint,3,opt,name=ledger,proto3" json:"ledger,omitempty"`                         // fill ItemResult.changes
+	Rows          bool                   `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`                             // fill ItemResult.rows
+	Vocabulary    string                 `protobuf:"bytes,5,opt,name=vocabulary,proto3" json:"vocabulary,omitempty"`                  // key of the vocabulary whose texts stages may read; may be empty
+	EndOfText     []byte                 `protobuf:"bytes,6,opt,name=end_of_text,json=endOfText,proto3" json:"end_of_text,omitempty"` // int32 tokens that end a text; may be empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[16]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +1750,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[16]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +1763,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{16}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApplyRequest) GetStages() []*Stage {
@@ -1682,17 +1801,25 @@ func (x *ApplyRequest) GetVocabulary() string {
 	return ""
 }
 
+func (x *ApplyRequest) GetEndOfText() []byte {
+	if x != nil {
+		return x.EndOfText
+	}
+	return nil
+}
+
 type Stage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sampler       string                 `protobuf:"bytes,1,opt,name=sampler,proto3" json:"sampler,omitempty"`
 	Values        []*NamedValue          `protobuf:"bytes,2,rep,name=values,proto3" json:"values,omitempty"` // a setting not named takes its default; unknown ones are refused
+	System        string                 `protobuf:"bytes,3,opt,name=system,proto3" json:"system,omitempty"` // whose rule to follow, one of the declared systems; empty: the sampler's own
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[17]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1831,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[17]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1844,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{17}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Stage) GetSampler() string {
@@ -1734,6 +1861,13 @@ func (x *Stage) GetValues() []*NamedValue {
 	return nil
 }
 
+func (x *Stage) GetSystem() string {
+	if x != nil {
+		return x.System
+	}
+	return ""
+}
+
 // Item is one sequence at one step.
 type Item struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -1746,13 +1880,14 @@ type Item struct {
 	Passes   []*Row                 `protobuf:"bytes,7,rep,name=passes,proto3" json:"passes,omitempty"`     // further rows, as declared
 	// By stage: where the row after it is wanted, when rows is set. Empty: inline.
 	Rows          []*Slot `protobuf:"bytes,8,rep,name=rows,proto3" json:"rows,omitempty"`
+	Sample        uint64  `protobuf:"varint,9,opt,name=sample,proto3" json:"sample,omitempty"` // index of the sample among those of one prompt and seed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[18]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1899,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[18]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1912,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{18}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Item) GetScores() *Row {
@@ -1836,6 +1971,13 @@ func (x *Item) GetRows() []*Slot {
 	return nil
 }
 
+func (x *Item) GetSample() uint64 {
+	if x != nil {
+		return x.Sample
+	}
+	return 0
+}
+
 type ApplyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Items         []*ItemResult          `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"` // one for each item, in order
@@ -1845,7 +1987,7 @@ type ApplyResponse struct {
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[19]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1999,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[19]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +2012,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{19}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ApplyResponse) GetItems() []*ItemResult {
@@ -1895,7 +2037,7 @@ type ItemResult struct {
 
 func (x *ItemResult) Reset() {
 	*x = ItemResult{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[20]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1907,7 +2049,7 @@ func (x *ItemResult) String() string {
 func (*ItemResult) ProtoMessage() {}
 
 func (x *ItemResult) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[20]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1920,7 +2062,7 @@ func (x *ItemResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemResult.ProtoReflect.Descriptor instead.
 func (*ItemResult) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{20}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ItemResult) GetScores() *Row {
@@ -1989,7 +2131,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[21]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2143,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[21]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2156,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{21}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Change) GetSupportBefore() uint32 {
@@ -2126,7 +2268,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[22]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2138,7 +2280,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[22]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2151,7 +2293,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{22}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OpenRequest) GetBackend() string {
@@ -2185,7 +2327,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[23]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2339,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[23]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2210,7 +2352,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{23}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OpenResponse) GetModel() uint64 {
@@ -2251,7 +2393,7 @@ type Info struct {
 
 func (x *Info) Reset() {
 	*x = Info{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[24]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2405,7 @@ func (x *Info) String() string {
 func (*Info) ProtoMessage() {}
 
 func (x *Info) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[24]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2418,7 @@ func (x *Info) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Info.ProtoReflect.Descriptor instead.
 func (*Info) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{24}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Info) GetName() string {
@@ -2379,7 +2521,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[25]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2533,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[25]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2546,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{25}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CloseRequest) GetModel() uint64 {
@@ -2422,7 +2564,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2434,7 +2576,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2447,7 +2589,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{26}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{27}
 }
 
 type EncodeRequest struct {
@@ -2462,7 +2604,7 @@ type EncodeRequest struct {
 
 func (x *EncodeRequest) Reset() {
 	*x = EncodeRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2616,7 @@ func (x *EncodeRequest) String() string {
 func (*EncodeRequest) ProtoMessage() {}
 
 func (x *EncodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2629,7 @@ func (x *EncodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncodeRequest.ProtoReflect.Descriptor instead.
 func (*EncodeRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{27}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EncodeRequest) GetModel() uint64 {
@@ -2527,7 +2669,7 @@ type EncodeResponse struct {
 
 func (x *EncodeResponse) Reset() {
 	*x = EncodeResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2681,7 @@ func (x *EncodeResponse) String() string {
 func (*EncodeResponse) ProtoMessage() {}
 
 func (x *EncodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2694,7 @@ func (x *EncodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncodeResponse.ProtoReflect.Descriptor instead.
 func (*EncodeResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{28}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EncodeResponse) GetTokens() []byte {
@@ -2572,7 +2714,7 @@ type DecodeRequest struct {
 
 func (x *DecodeRequest) Reset() {
 	*x = DecodeRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2726,7 @@ func (x *DecodeRequest) String() string {
 func (*DecodeRequest) ProtoMessage() {}
 
 func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2739,7 @@ func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeRequest.ProtoReflect.Descriptor instead.
 func (*DecodeRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{29}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DecodeRequest) GetModel() uint64 {
@@ -2623,7 +2765,7 @@ type DecodeResponse struct {
 
 func (x *DecodeResponse) Reset() {
 	*x = DecodeResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2777,7 @@ func (x *DecodeResponse) String() string {
 func (*DecodeResponse) ProtoMessage() {}
 
 func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2790,7 @@ func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeResponse.ProtoReflect.Descriptor instead.
 func (*DecodeResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{30}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DecodeResponse) GetText() []byte {
@@ -2667,7 +2809,7 @@ type PiecesRequest struct {
 
 func (x *PiecesRequest) Reset() {
 	*x = PiecesRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +2821,7 @@ func (x *PiecesRequest) String() string {
 func (*PiecesRequest) ProtoMessage() {}
 
 func (x *PiecesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +2834,7 @@ func (x *PiecesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PiecesRequest.ProtoReflect.Descriptor instead.
 func (*PiecesRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{31}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PiecesRequest) GetModel() uint64 {
@@ -2712,7 +2854,7 @@ type PiecesResponse struct {
 
 func (x *PiecesResponse) Reset() {
 	*x = PiecesResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2866,7 @@ func (x *PiecesResponse) String() string {
 func (*PiecesResponse) ProtoMessage() {}
 
 func (x *PiecesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2879,7 @@ func (x *PiecesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PiecesResponse.ProtoReflect.Descriptor instead.
 func (*PiecesResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{32}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PiecesResponse) GetText() []byte {
@@ -2764,7 +2906,7 @@ type ForwardRequest struct {
 
 func (x *ForwardRequest) Reset() {
 	*x = ForwardRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2918,7 @@ func (x *ForwardRequest) String() string {
 func (*ForwardRequest) ProtoMessage() {}
 
 func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2931,7 @@ func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardRequest.ProtoReflect.Descriptor instead.
 func (*ForwardRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{33}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ForwardRequest) GetModel() uint64 {
@@ -2820,7 +2962,7 @@ type Input struct {
 
 func (x *Input) Reset() {
 	*x = Input{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2832,7 +2974,7 @@ func (x *Input) String() string {
 func (*Input) ProtoMessage() {}
 
 func (x *Input) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2845,7 +2987,7 @@ func (x *Input) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Input.ProtoReflect.Descriptor instead.
 func (*Input) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{34}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Input) GetSeq() uint64 {
@@ -2893,7 +3035,7 @@ type ForwardResponse struct {
 
 func (x *ForwardResponse) Reset() {
 	*x = ForwardResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +3047,7 @@ func (x *ForwardResponse) String() string {
 func (*ForwardResponse) ProtoMessage() {}
 
 func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +3060,7 @@ func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardResponse.ProtoReflect.Descriptor instead.
 func (*ForwardResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ForwardResponse) GetOutputs() []*Output {
@@ -2944,7 +3086,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3098,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3111,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Output) GetRows() []*Row {
@@ -2996,7 +3138,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +3150,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +3163,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Usage) GetPrefillTokens() int64 {
@@ -3085,7 +3227,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3097,7 +3239,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3110,7 +3252,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Edit) GetOp() EditOp {
@@ -3151,7 +3293,7 @@ type EditRequest struct {
 
 func (x *EditRequest) Reset() {
 	*x = EditRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3163,7 +3305,7 @@ func (x *EditRequest) String() string {
 func (*EditRequest) ProtoMessage() {}
 
 func (x *EditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3176,7 +3318,7 @@ func (x *EditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditRequest.ProtoReflect.Descriptor instead.
 func (*EditRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EditRequest) GetModel() uint64 {
@@ -3203,7 +3345,7 @@ type EditResponse struct {
 
 func (x *EditResponse) Reset() {
 	*x = EditResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3357,7 @@ func (x *EditResponse) String() string {
 func (*EditResponse) ProtoMessage() {}
 
 func (x *EditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3370,7 @@ func (x *EditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditResponse.ProtoReflect.Descriptor instead.
 func (*EditResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EditResponse) GetApplied() uint32 {
@@ -3254,7 +3396,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3408,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3421,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *VerifyRequest) GetModel() uint64 {
@@ -3298,7 +3440,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3452,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3465,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *VerifyResponse) GetDigest() string {
@@ -3355,7 +3497,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x14\n" +
 	"\x05plane\x18\x05 \x01(\bR\x05plane\x12=\n" +
 	"\bsamplers\x18\x06 \x03(\v2!.lab.plugin.v1.SamplerDeclarationR\bsamplers\x12=\n" +
-	"\bbackends\x18\a \x03(\v2!.lab.plugin.v1.BackendDeclarationR\bbackends\"\x80\x02\n" +
+	"\bbackends\x18\a \x03(\v2!.lab.plugin.v1.BackendDeclarationR\bbackends\"\xcb\x02\n" +
 	"\x12SamplerDeclaration\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaliases\x18\x02 \x03(\tR\aaliases\x12.\n" +
@@ -3363,19 +3505,28 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12\x16\n" +
 	"\x06source\x18\x05 \x01(\tR\x06source\x12.\n" +
 	"\x06params\x18\x06 \x03(\v2\x16.lab.plugin.v1.SettingR\x06params\x12*\n" +
-	"\x05needs\x18\a \x01(\v2\x14.lab.plugin.v1.NeedsR\x05needs\"v\n" +
+	"\x05needs\x18\a \x01(\v2\x14.lab.plugin.v1.NeedsR\x05needs\x12\x18\n" +
+	"\aformula\x18\b \x01(\tR\aformula\x12/\n" +
+	"\asystems\x18\t \x03(\v2\x15.lab.plugin.v1.SystemR\asystems\"z\n" +
+	"\x06System\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\tR\x04term\x12\x18\n" +
+	"\adiffers\x18\x03 \x01(\tR\adiffers\x12.\n" +
+	"\x06params\x18\x04 \x03(\v2\x16.lab.plugin.v1.SettingR\x06params\"\xa0\x01\n" +
 	"\x05Needs\x12\x18\n" +
 	"\ahistory\x18\x01 \x01(\x11R\ahistory\x12\x1a\n" +
 	"\buniforms\x18\x02 \x01(\rR\buniforms\x12\x1f\n" +
 	"\vtoken_texts\x18\x03 \x01(\bR\n" +
 	"tokenTexts\x12\x16\n" +
-	"\x06passes\x18\x04 \x01(\rR\x06passes\"\xa6\x01\n" +
+	"\x06passes\x18\x04 \x01(\rR\x06passes\x12\x16\n" +
+	"\x06shared\x18\x05 \x01(\bR\x06shared\x12\x10\n" +
+	"\x03raw\x18\x06 \x01(\bR\x03raw\"\xa6\x01\n" +
 	"\x12BackendDeclaration\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x1a\n" +
 	"\bpatterns\x18\x04 \x03(\tR\bpatterns\x12.\n" +
-	"\x06params\x18\x05 \x03(\v2\x16.lab.plugin.v1.SettingR\x06params\"\xb9\x02\n" +
+	"\x06params\x18\x05 \x03(\v2\x16.lab.plugin.v1.SettingR\x06params\"\xd5\x02\n" +
 	"\aSetting\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaliases\x18\x02 \x03(\tR\aaliases\x12.\n" +
@@ -3388,7 +3539,8 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\achoices\x18\t \x03(\tR\achoices\x12\x12\n" +
 	"\x04unit\x18\n" +
 	" \x01(\tR\x04unit\x12\x18\n" +
-	"\ameaning\x18\v \x01(\tR\ameaning\"p\n" +
+	"\ameaning\x18\v \x01(\tR\ameaning\x12\x1a\n" +
+	"\bweighted\x18\f \x01(\bR\bweighted\"p\n" +
 	"\x05Value\x12\x18\n" +
 	"\x06number\x18\x01 \x01(\x01H\x00R\x06number\x12\x16\n" +
 	"\x05whole\x18\x02 \x01(\x12H\x00R\x05whole\x12\x16\n" +
@@ -3429,7 +3581,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x05place\"2\n" +
 	"\x06Inline\x12\x16\n" +
 	"\x06scores\x18\x01 \x01(\fR\x06scores\x12\x10\n" +
-	"\x03ids\x18\x02 \x01(\fR\x03ids\"\xb3\x01\n" +
+	"\x03ids\x18\x02 \x01(\fR\x03ids\"\xd3\x01\n" +
 	"\fApplyRequest\x12,\n" +
 	"\x06stages\x18\x01 \x03(\v2\x14.lab.plugin.v1.StageR\x06stages\x12)\n" +
 	"\x05items\x18\x02 \x03(\v2\x13.lab.plugin.v1.ItemR\x05items\x12\x16\n" +
@@ -3437,10 +3589,12 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x04rows\x18\x04 \x01(\bR\x04rows\x12\x1e\n" +
 	"\n" +
 	"vocabulary\x18\x05 \x01(\tR\n" +
-	"vocabulary\"T\n" +
+	"vocabulary\x12\x1e\n" +
+	"\vend_of_text\x18\x06 \x01(\fR\tendOfText\"l\n" +
 	"\x05Stage\x12\x18\n" +
 	"\asampler\x18\x01 \x01(\tR\asampler\x121\n" +
-	"\x06values\x18\x02 \x03(\v2\x19.lab.plugin.v1.NamedValueR\x06values\"\x81\x02\n" +
+	"\x06values\x18\x02 \x03(\v2\x19.lab.plugin.v1.NamedValueR\x06values\x12\x16\n" +
+	"\x06system\x18\x03 \x01(\tR\x06system\"\x99\x02\n" +
 	"\x04Item\x12*\n" +
 	"\x06scores\x18\x01 \x01(\v2\x12.lab.plugin.v1.RowR\x06scores\x12\x18\n" +
 	"\ahistory\x18\x02 \x01(\fR\ahistory\x12\x16\n" +
@@ -3449,7 +3603,8 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x06states\x18\x05 \x03(\fR\x06states\x12\x1a\n" +
 	"\buniforms\x18\x06 \x03(\fR\buniforms\x12*\n" +
 	"\x06passes\x18\a \x03(\v2\x12.lab.plugin.v1.RowR\x06passes\x12'\n" +
-	"\x04rows\x18\b \x03(\v2\x13.lab.plugin.v1.SlotR\x04rows\"@\n" +
+	"\x04rows\x18\b \x03(\v2\x13.lab.plugin.v1.SlotR\x04rows\x12\x16\n" +
+	"\x06sample\x18\t \x01(\x04R\x06sample\"@\n" +
 	"\rApplyResponse\x12/\n" +
 	"\x05items\x18\x01 \x03(\v2\x19.lab.plugin.v1.ItemResultR\x05items\"\xd1\x01\n" +
 	"\n" +
@@ -3578,13 +3733,14 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\vSamplerKind\x12\x1c\n" +
 	"\x18SAMPLER_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SAMPLER_KIND_RESHAPE\x10\x01\x12\x17\n" +
-	"\x13SAMPLER_KIND_SELECT\x10\x02*\x87\x01\n" +
+	"\x13SAMPLER_KIND_SELECT\x10\x02*\xa0\x01\n" +
 	"\vSettingType\x12\x1c\n" +
 	"\x18SETTING_TYPE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SETTING_TYPE_FLOAT\x10\x01\x12\x14\n" +
 	"\x10SETTING_TYPE_INT\x10\x02\x12\x15\n" +
 	"\x11SETTING_TYPE_BOOL\x10\x03\x12\x15\n" +
-	"\x11SETTING_TYPE_TEXT\x10\x04*2\n" +
+	"\x11SETTING_TYPE_TEXT\x10\x04\x12\x17\n" +
+	"\x13SETTING_TYPE_TOKENS\x10\x05*2\n" +
 	"\x04Want\x12\r\n" +
 	"\tWANT_NONE\x10\x00\x12\r\n" +
 	"\tWANT_LAST\x10\x01\x12\f\n" +
@@ -3622,7 +3778,7 @@ func file_core_plugin_internal_wire_lab_proto_rawDescGZIP() []byte {
 }
 
 var file_core_plugin_internal_wire_lab_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(FaultKind)(0),             // 0: lab.plugin.v1.FaultKind
 	(SamplerKind)(0),           // 1: lab.plugin.v1.SamplerKind
@@ -3633,109 +3789,112 @@ var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(*DescribeRequest)(nil),    // 6: lab.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),   // 7: lab.plugin.v1.DescribeResponse
 	(*SamplerDeclaration)(nil), // 8: lab.plugin.v1.SamplerDeclaration
-	(*Needs)(nil),              // 9: lab.plugin.v1.Needs
-	(*BackendDeclaration)(nil), // 10: lab.plugin.v1.BackendDeclaration
-	(*Setting)(nil),            // 11: lab.plugin.v1.Setting
-	(*Value)(nil),              // 12: lab.plugin.v1.Value
-	(*NamedValue)(nil),         // 13: lab.plugin.v1.NamedValue
-	(*AttachRequest)(nil),      // 14: lab.plugin.v1.AttachRequest
-	(*AttachResponse)(nil),     // 15: lab.plugin.v1.AttachResponse
-	(*Plane)(nil),              // 16: lab.plugin.v1.Plane
-	(*Vocabulary)(nil),         // 17: lab.plugin.v1.Vocabulary
-	(*Slot)(nil),               // 18: lab.plugin.v1.Slot
-	(*Row)(nil),                // 19: lab.plugin.v1.Row
-	(*Inline)(nil),             // 20: lab.plugin.v1.Inline
-	(*ApplyRequest)(nil),       // 21: lab.plugin.v1.ApplyRequest
-	(*Stage)(nil),              // 22: lab.plugin.v1.Stage
-	(*Item)(nil),               // 23: lab.plugin.v1.Item
-	(*ApplyResponse)(nil),      // 24: lab.plugin.v1.ApplyResponse
-	(*ItemResult)(nil),         // 25: lab.plugin.v1.ItemResult
-	(*Change)(nil),             // 26: lab.plugin.v1.Change
-	(*OpenRequest)(nil),        // 27: lab.plugin.v1.OpenRequest
-	(*OpenResponse)(nil),       // 28: lab.plugin.v1.OpenResponse
-	(*Info)(nil),               // 29: lab.plugin.v1.Info
-	(*CloseRequest)(nil),       // 30: lab.plugin.v1.CloseRequest
-	(*CloseResponse)(nil),      // 31: lab.plugin.v1.CloseResponse
-	(*EncodeRequest)(nil),      // 32: lab.plugin.v1.EncodeRequest
-	(*EncodeResponse)(nil),     // 33: lab.plugin.v1.EncodeResponse
-	(*DecodeRequest)(nil),      // 34: lab.plugin.v1.DecodeRequest
-	(*DecodeResponse)(nil),     // 35: lab.plugin.v1.DecodeResponse
-	(*PiecesRequest)(nil),      // 36: lab.plugin.v1.PiecesRequest
-	(*PiecesResponse)(nil),     // 37: lab.plugin.v1.PiecesResponse
-	(*ForwardRequest)(nil),     // 38: lab.plugin.v1.ForwardRequest
-	(*Input)(nil),              // 39: lab.plugin.v1.Input
-	(*ForwardResponse)(nil),    // 40: lab.plugin.v1.ForwardResponse
-	(*Output)(nil),             // 41: lab.plugin.v1.Output
-	(*Usage)(nil),              // 42: lab.plugin.v1.Usage
-	(*Edit)(nil),               // 43: lab.plugin.v1.Edit
-	(*EditRequest)(nil),        // 44: lab.plugin.v1.EditRequest
-	(*EditResponse)(nil),       // 45: lab.plugin.v1.EditResponse
-	(*VerifyRequest)(nil),      // 46: lab.plugin.v1.VerifyRequest
-	(*VerifyResponse)(nil),     // 47: lab.plugin.v1.VerifyResponse
+	(*System)(nil),             // 9: lab.plugin.v1.System
+	(*Needs)(nil),              // 10: lab.plugin.v1.Needs
+	(*BackendDeclaration)(nil), // 11: lab.plugin.v1.BackendDeclaration
+	(*Setting)(nil),            // 12: lab.plugin.v1.Setting
+	(*Value)(nil),              // 13: lab.plugin.v1.Value
+	(*NamedValue)(nil),         // 14: lab.plugin.v1.NamedValue
+	(*AttachRequest)(nil),      // 15: lab.plugin.v1.AttachRequest
+	(*AttachResponse)(nil),     // 16: lab.plugin.v1.AttachResponse
+	(*Plane)(nil),              // 17: lab.plugin.v1.Plane
+	(*Vocabulary)(nil),         // 18: lab.plugin.v1.Vocabulary
+	(*Slot)(nil),               // 19: lab.plugin.v1.Slot
+	(*Row)(nil),                // 20: lab.plugin.v1.Row
+	(*Inline)(nil),             // 21: lab.plugin.v1.Inline
+	(*ApplyRequest)(nil),       // 22: lab.plugin.v1.ApplyRequest
+	(*Stage)(nil),              // 23: lab.plugin.v1.Stage
+	(*Item)(nil),               // 24: lab.plugin.v1.Item
+	(*ApplyResponse)(nil),      // 25: lab.plugin.v1.ApplyResponse
+	(*ItemResult)(nil),         // 26: lab.plugin.v1.ItemResult
+	(*Change)(nil),             // 27: lab.plugin.v1.Change
+	(*OpenRequest)(nil),        // 28: lab.plugin.v1.OpenRequest
+	(*OpenResponse)(nil),       // 29: lab.plugin.v1.OpenResponse
+	(*Info)(nil),               // 30: lab.plugin.v1.Info
+	(*CloseRequest)(nil),       // 31: lab.plugin.v1.CloseRequest
+	(*CloseResponse)(nil),      // 32: lab.plugin.v1.CloseResponse
+	(*EncodeRequest)(nil),      // 33: lab.plugin.v1.EncodeRequest
+	(*EncodeResponse)(nil),     // 34: lab.plugin.v1.EncodeResponse
+	(*DecodeRequest)(nil),      // 35: lab.plugin.v1.DecodeRequest
+	(*DecodeResponse)(nil),     // 36: lab.plugin.v1.DecodeResponse
+	(*PiecesRequest)(nil),      // 37: lab.plugin.v1.PiecesRequest
+	(*PiecesResponse)(nil),     // 38: lab.plugin.v1.PiecesResponse
+	(*ForwardRequest)(nil),     // 39: lab.plugin.v1.ForwardRequest
+	(*Input)(nil),              // 40: lab.plugin.v1.Input
+	(*ForwardResponse)(nil),    // 41: lab.plugin.v1.ForwardResponse
+	(*Output)(nil),             // 42: lab.plugin.v1.Output
+	(*Usage)(nil),              // 43: lab.plugin.v1.Usage
+	(*Edit)(nil),               // 44: lab.plugin.v1.Edit
+	(*EditRequest)(nil),        // 45: lab.plugin.v1.EditRequest
+	(*EditResponse)(nil),       // 46: lab.plugin.v1.EditResponse
+	(*VerifyRequest)(nil),      // 47: lab.plugin.v1.VerifyRequest
+	(*VerifyResponse)(nil),     // 48: lab.plugin.v1.VerifyResponse
 }
 var file_core_plugin_internal_wire_lab_proto_depIdxs = []int32{
 	0,  // 0: lab.plugin.v1.Fault.kind:type_name -> lab.plugin.v1.FaultKind
 	8,  // 1: lab.plugin.v1.DescribeResponse.samplers:type_name -> lab.plugin.v1.SamplerDeclaration
-	10, // 2: lab.plugin.v1.DescribeResponse.backends:type_name -> lab.plugin.v1.BackendDeclaration
+	11, // 2: lab.plugin.v1.DescribeResponse.backends:type_name -> lab.plugin.v1.BackendDeclaration
 	1,  // 3: lab.plugin.v1.SamplerDeclaration.kind:type_name -> lab.plugin.v1.SamplerKind
-	11, // 4: lab.plugin.v1.SamplerDeclaration.params:type_name -> lab.plugin.v1.Setting
-	9,  // 5: lab.plugin.v1.SamplerDeclaration.needs:type_name -> lab.plugin.v1.Needs
-	11, // 6: lab.plugin.v1.BackendDeclaration.params:type_name -> lab.plugin.v1.Setting
-	2,  // 7: lab.plugin.v1.Setting.type:type_name -> lab.plugin.v1.SettingType
-	12, // 8: lab.plugin.v1.Setting.default:type_name -> lab.plugin.v1.Value
-	12, // 9: lab.plugin.v1.NamedValue.value:type_name -> lab.plugin.v1.Value
-	16, // 10: lab.plugin.v1.AttachRequest.plane:type_name -> lab.plugin.v1.Plane
-	17, // 11: lab.plugin.v1.AttachRequest.vocabulary:type_name -> lab.plugin.v1.Vocabulary
-	20, // 12: lab.plugin.v1.Row.inline:type_name -> lab.plugin.v1.Inline
-	18, // 13: lab.plugin.v1.Row.slot:type_name -> lab.plugin.v1.Slot
-	22, // 14: lab.plugin.v1.ApplyRequest.stages:type_name -> lab.plugin.v1.Stage
-	23, // 15: lab.plugin.v1.ApplyRequest.items:type_name -> lab.plugin.v1.Item
-	13, // 16: lab.plugin.v1.Stage.values:type_name -> lab.plugin.v1.NamedValue
-	19, // 17: lab.plugin.v1.Item.scores:type_name -> lab.plugin.v1.Row
-	19, // 18: lab.plugin.v1.Item.passes:type_name -> lab.plugin.v1.Row
-	18, // 19: lab.plugin.v1.Item.rows:type_name -> lab.plugin.v1.Slot
-	25, // 20: lab.plugin.v1.ApplyResponse.items:type_name -> lab.plugin.v1.ItemResult
-	19, // 21: lab.plugin.v1.ItemResult.scores:type_name -> lab.plugin.v1.Row
-	26, // 22: lab.plugin.v1.ItemResult.changes:type_name -> lab.plugin.v1.Change
-	19, // 23: lab.plugin.v1.ItemResult.rows:type_name -> lab.plugin.v1.Row
-	13, // 24: lab.plugin.v1.OpenRequest.settings:type_name -> lab.plugin.v1.NamedValue
-	29, // 25: lab.plugin.v1.OpenResponse.info:type_name -> lab.plugin.v1.Info
-	39, // 26: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
-	3,  // 27: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
-	18, // 28: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
-	41, // 29: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
-	42, // 30: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
-	19, // 31: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
-	4,  // 32: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
-	43, // 33: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
-	5,  // 34: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
-	6,  // 35: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
-	14, // 36: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
-	21, // 37: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
-	27, // 38: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
-	30, // 39: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
-	32, // 40: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
-	34, // 41: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
-	36, // 42: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
-	38, // 43: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
-	44, // 44: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
-	46, // 45: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
-	7,  // 46: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
-	15, // 47: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
-	24, // 48: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
-	28, // 49: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
-	31, // 50: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
-	33, // 51: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
-	35, // 52: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
-	37, // 53: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
-	40, // 54: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
-	45, // 55: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
-	47, // 56: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
-	46, // [46:57] is the sub-list for method output_type
-	35, // [35:46] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	12, // 4: lab.plugin.v1.SamplerDeclaration.params:type_name -> lab.plugin.v1.Setting
+	10, // 5: lab.plugin.v1.SamplerDeclaration.needs:type_name -> lab.plugin.v1.Needs
+	9,  // 6: lab.plugin.v1.SamplerDeclaration.systems:type_name -> lab.plugin.v1.System
+	12, // 7: lab.plugin.v1.System.params:type_name -> lab.plugin.v1.Setting
+	12, // 8: lab.plugin.v1.BackendDeclaration.params:type_name -> lab.plugin.v1.Setting
+	2,  // 9: lab.plugin.v1.Setting.type:type_name -> lab.plugin.v1.SettingType
+	13, // 10: lab.plugin.v1.Setting.default:type_name -> lab.plugin.v1.Value
+	13, // 11: lab.plugin.v1.NamedValue.value:type_name -> lab.plugin.v1.Value
+	17, // 12: lab.plugin.v1.AttachRequest.plane:type_name -> lab.plugin.v1.Plane
+	18, // 13: lab.plugin.v1.AttachRequest.vocabulary:type_name -> lab.plugin.v1.Vocabulary
+	21, // 14: lab.plugin.v1.Row.inline:type_name -> lab.plugin.v1.Inline
+	19, // 15: lab.plugin.v1.Row.slot:type_name -> lab.plugin.v1.Slot
+	23, // 16: lab.plugin.v1.ApplyRequest.stages:type_name -> lab.plugin.v1.Stage
+	24, // 17: lab.plugin.v1.ApplyRequest.items:type_name -> lab.plugin.v1.Item
+	14, // 18: lab.plugin.v1.Stage.values:type_name -> lab.plugin.v1.NamedValue
+	20, // 19: lab.plugin.v1.Item.scores:type_name -> lab.plugin.v1.Row
+	20, // 20: lab.plugin.v1.Item.passes:type_name -> lab.plugin.v1.Row
+	19, // 21: lab.plugin.v1.Item.rows:type_name -> lab.plugin.v1.Slot
+	26, // 22: lab.plugin.v1.ApplyResponse.items:type_name -> lab.plugin.v1.ItemResult
+	20, // 23: lab.plugin.v1.ItemResult.scores:type_name -> lab.plugin.v1.Row
+	27, // 24: lab.plugin.v1.ItemResult.changes:type_name -> lab.plugin.v1.Change
+	20, // 25: lab.plugin.v1.ItemResult.rows:type_name -> lab.plugin.v1.Row
+	14, // 26: lab.plugin.v1.OpenRequest.settings:type_name -> lab.plugin.v1.NamedValue
+	30, // 27: lab.plugin.v1.OpenResponse.info:type_name -> lab.plugin.v1.Info
+	40, // 28: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
+	3,  // 29: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
+	19, // 30: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
+	42, // 31: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
+	43, // 32: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
+	20, // 33: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
+	4,  // 34: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
+	44, // 35: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
+	5,  // 36: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
+	6,  // 37: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
+	15, // 38: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
+	22, // 39: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
+	28, // 40: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
+	31, // 41: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
+	33, // 42: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
+	35, // 43: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
+	37, // 44: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
+	39, // 45: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
+	45, // 46: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
+	47, // 47: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
+	7,  // 48: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
+	16, // 49: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
+	25, // 50: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
+	29, // 51: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
+	32, // 52: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
+	34, // 53: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
+	36, // 54: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
+	38, // 55: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
+	41, // 56: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
+	46, // 57: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
+	48, // 58: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
+	48, // [48:59] is the sub-list for method output_type
+	37, // [37:48] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_core_plugin_internal_wire_lab_proto_init() }
@@ -3743,28 +3902,28 @@ func file_core_plugin_internal_wire_lab_proto_init() {
 	if File_core_plugin_internal_wire_lab_proto != nil {
 		return
 	}
-	file_core_plugin_internal_wire_lab_proto_msgTypes[7].OneofWrappers = []any{
+	file_core_plugin_internal_wire_lab_proto_msgTypes[8].OneofWrappers = []any{
 		(*Value_Number)(nil),
 		(*Value_Whole)(nil),
 		(*Value_Truth)(nil),
 		(*Value_Text)(nil),
 	}
-	file_core_plugin_internal_wire_lab_proto_msgTypes[9].OneofWrappers = []any{
+	file_core_plugin_internal_wire_lab_proto_msgTypes[10].OneofWrappers = []any{
 		(*AttachRequest_Plane)(nil),
 		(*AttachRequest_Vocabulary)(nil),
 	}
-	file_core_plugin_internal_wire_lab_proto_msgTypes[14].OneofWrappers = []any{
+	file_core_plugin_internal_wire_lab_proto_msgTypes[15].OneofWrappers = []any{
 		(*Row_Inline)(nil),
 		(*Row_Slot)(nil),
 	}
-	file_core_plugin_internal_wire_lab_proto_msgTypes[20].OneofWrappers = []any{}
+	file_core_plugin_internal_wire_lab_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_core_plugin_internal_wire_lab_proto_rawDesc), len(file_core_plugin_internal_wire_lab_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -45,7 +45,7 @@ func distinct(t *testing.T, v any) {
 				*p = []int32{int32(n), int32(n) + 1}
 			case *[]string:
 				*p = []string{fmt.Sprintf("a_%d", n)}
-			case *param.Specs: // set by the test
+			case *param.Specs, *[]sampler.System: // set by the test
 			default:
 				t.Fatalf("field %s has a type this test does not know", s.Type().Field(i).Name)
 			}
@@ -83,6 +83,7 @@ var specs = param.Specs{
 	{Name: "i", Type: param.Int, Default: int64(-3), Min: -5, Max: 5, MaxOpen: true, Meaning: "m"},
 	{Name: "b", Type: param.Bool, Default: true, Meaning: "m"},
 	{Name: "t", Type: param.Text, Default: "x", Choices: []string{"x", "y"}, Meaning: "m"},
+	{Name: "w", Type: param.Tokens, Weighted: true, Default: "3=1", Meaning: "m"},
 }
 
 // No field is lost on the way, whatever is added to these types later.
@@ -109,6 +110,9 @@ func TestEveryFieldSurvives(t *testing.T) {
 	var sd sampler.Declaration
 	distinct(t, &sd)
 	sd.Params = specs
+	sd.Systems = make([]sampler.System, 1)
+	distinct(t, &sd.Systems[0])
+	sd.Systems[0].Params = specs[1:2]
 	sd.Needs.Passes = 2
 	s, err := GetSampler(over(t, PutSampler(sd)))
 	check(t, sd, s, err)
@@ -131,7 +135,7 @@ func TestValuesSurviveAndAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := range want {
-		if got[k].Name != want[k].Name || got[k].Value != want[k].Value {
+		if got[k].Name != want[k].Name || !reflect.DeepEqual(got[k].Value, want[k].Value) {
 			t.Errorf("%v became %v", want[k], got[k])
 		}
 	}
