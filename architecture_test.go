@@ -25,7 +25,7 @@ var allowed = []struct {
 }{
 	{"core/fault", nil},
 	{"core/seed", nil},
-	{"core/dist", nil},
+	{"core/dist", []string{"core/dist/vec"}},
 	{"core/plugin/param", nil},
 	{"core/plugin/sampler", []string{"core/dist", "core/plugin/param"}},
 	{"core/plugin/model", []string{"core/dist", "core/plugin/param"}},
@@ -39,13 +39,18 @@ var allowed = []struct {
 	{"core/trace", []string{"core/dist"}},
 	{"core/chain", []string{"core/dist", "core/seed", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/generate", []string{"core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model"}},
+	{"core/search", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model", "core/plugin/param"}},
+	{"core/golden", []string{"core/dist", "core/plugin/param", "core/plugin/sampler"}},
+	{"core/watermark", nil},
+	{"core/dist/vec", []string{"core/dist/vec/..."}},
+	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
-	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/chain", "core/dist", "core/seed",
+	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
 		"core/trace", "core/plugin/param", "core/plugin/model", "core/plugin/sampler"}},
-	{"plugins/samplers/...", []string{"core/dist", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
+	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/models/...", []string{"core/dist", "core/trace", "core/plugin", "core/plugin/param", "core/plugin/model",
 		"plugins/models/...", "golang.org/x/sys/..."}},
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
@@ -61,7 +66,7 @@ var allowed = []struct {
 // testOnly is what the test files of any package may import in addition: the
 // package under test's own neighbours stay bound by the rules above.
 var testOnly = []string{"github.com/rogpeppe/go-internal/...", "gonum.org/v1/...", "core/plugin/param", "core/plugin/sampler",
-	"core/plugin/model", "core/dist", "core/seed", "core/trace", "core/fault", "core/script/scripttest"}
+	"core/plugin/model", "core/dist", "core/seed", "core/trace", "core/fault", "core/golden", "core/script/scripttest"}
 
 func covers(pattern, imported string) bool {
 	if base, ok := strings.CutSuffix(pattern, "/..."); ok {

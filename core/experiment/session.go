@@ -160,6 +160,7 @@ type Draw struct {
 	Seed   uint64
 	Sample uint64
 	Step   int
+	Passes []generate.Pass // further model passes, for chains that want them
 }
 
 // Reshaping is a chain applied to one row: the row after every stage, the
@@ -177,6 +178,13 @@ type Reshaping struct {
 func (m *Model) Reshape(ctx context.Context, row *dist.Scores, prompt []byte, history []int32, c *chain.Chain, d Draw) (*Reshaping, error) {
 	r := &chain.Row{Scores: row.Clone(), History: history, Prompt: len(history) - d.Step, Step: d.Step,
 		Stream: seed.New(d.Seed, prompt), Sample: d.Sample}
+	if err := m.CheckPasses(c, d.Passes); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.Passes, err = m.PassRows(ctx, prompt, history[r.Prompt:], d.Passes); err != nil {
+		return nil, err
+	}
 	opt := chain.Options{Ledger: true, Rows: true, Vocabulary: m.handle.VocabularyKey(),
 		EndOfText: m.handle.Info().EndOfText}
 	if err := c.Apply(ctx, []*chain.Row{r}, opt); err != nil {

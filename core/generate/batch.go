@@ -28,6 +28,8 @@ type batch struct {
 	rows    []dist.Scores // one per place in the batch
 	places  []int         // free indices into rows
 
+	passTrunks map[passTrunk]*Branch
+
 	samples  []trace.Sample
 	loose    []bool // by job: the seed could have changed a step
 	usage    model.Usage
@@ -56,6 +58,7 @@ type sample struct {
 	text    *textStream
 	out     *trace.Sample
 	steps   int
+	passes  []*Branch // further model passes
 }
 
 func newBatch(e *Engine, jobs []Job, opt Options) *batch {
@@ -67,9 +70,7 @@ func newBatch(e *Engine, jobs []Job, opt Options) *batch {
 		b.samples[i] = trace.Sample{Sample: j.Sample, Tokens: []int32{}, Stop: trace.Stop{Reason: trace.Interrupted}}
 	}
 	n := min(opt.Batch, len(jobs))
-	if k, ok := e.m.(keyed); ok {
-		b.chainOpt.Vocabulary = k.VocabularyKey()
-	}
+	b.chainOpt.Vocabulary = e.VocabularyKey()
 	if l, ok := e.m.(lender); ok {
 		b.rows = l.Rows(n)
 	} else {
@@ -136,6 +137,9 @@ func (b *batch) admit(ctx context.Context) error {
 		b.places = b.places[:len(b.places)-1]
 		copy(b.rows[s.place].Values, t.row.Values)
 		b.live = append(b.live, s)
+		if err := b.follow(ctx, s); err != nil {
+			return err
+		}
 	}
 	b.waiting = b.waiting[n:]
 	return nil
@@ -189,6 +193,9 @@ func (b *batch) forward(ctx context.Context) error {
 			Scores: b.rows[s.place : s.place+1 : s.place+1]})
 		owners = append(owners, s)
 	}
+	if err := b.growPasses(ctx); err != nil {
+		return err
+	}
 	if len(inputs) == 0 {
 		return nil
 	}
@@ -220,7 +227,7 @@ func (b *batch) sampleAll(ctx context.Context) error {
 		rows := make([]*chain.Row, len(members))
 		for i, s := range members {
 			rows[i] = &chain.Row{Scores: b.rows[s.place], History: s.history, Prompt: s.prompt, Step: s.steps,
-				Stream: s.stream, Sample: b.jobs[s.job].Sample, States: s.states}
+				Stream: s.stream, Sample: b.jobs[s.job].Sample, States: s.states, Passes: s.passRows()}
 		}
 		if err := c.Apply(ctx, rows, b.chainOpt); err != nil {
 			return err
@@ -237,6 +244,7 @@ func (b *batch) sampleAll(ctx context.Context) error {
 		}
 		b.places = append(b.places, s.place)
 		b.e.free(s.seq)
+		s.leave()
 		b.finished++
 	}
 	b.live = kept
@@ -248,6 +256,9 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 	s.scored = false
 	s.states = r.States
 	s.history = append(s.history, r.Chosen)
+	for _, p := range s.passes {
+		p.Append(r.Chosen)
+	}
 	s.out.Tokens = append(s.out.Tokens, r.Chosen)
 	if b.opt.Ledger {
 		s.out.Steps = append(s.out.Steps, b.record(s, r))
@@ -345,4 +356,10 @@ func (b *batch) close() {
 		seqs = append(seqs, t.seq)
 	}
 	b.e.free(seqs...)
+	for _, s := range b.live {
+		s.leave()
+	}
+	for _, t := range b.passTrunks {
+		t.drop()
+	}
 }

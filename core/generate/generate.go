@@ -11,6 +11,7 @@ package generate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"lab/core/chain"
@@ -28,6 +29,7 @@ type Job struct {
 	Sample    uint64   // index of the sample; with Seed and Prompt it fixes every draw
 	MaxTokens int      // at least 1
 	Stop      []string // stop strings, none empty; they may span tokens
+	Passes    []Pass   // further model passes, for chains that want them
 }
 
 // Options says how jobs are run and what is recorded.
@@ -59,7 +61,9 @@ type Engine struct {
 	info   model.Info
 	pieces [][]byte
 	end    map[int32]bool
-	seq    uint64 // last sequence name given out
+	seq    uint64        // last sequence name given out
+	spare  []dist.Scores // rows of dropped branches
+	number uint64
 }
 
 // lender is a model that lends rows which reach samplers without being copied.
@@ -77,7 +81,7 @@ func New(ctx context.Context, m model.Model) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{m: m, info: m.Info(), pieces: pieces, end: map[int32]bool{}}
+	e := &Engine{m: m, info: m.Info(), pieces: pieces, end: map[int32]bool{}, number: engineCount.Add(1)}
 	if len(pieces) != e.info.VocabSize {
 		return nil, fault.New(fault.Model, "generate", fmt.Sprintf("model %q", e.info.Name),
 			"it lists %d token texts for a vocabulary of %d", len(pieces), e.info.VocabSize)
@@ -94,6 +98,18 @@ func (e *Engine) Piece(token int32) []byte {
 		return nil
 	}
 	return e.pieces[token]
+}
+
+// IsEnd reports whether a token ends a text.
+func (e *Engine) IsEnd(token int32) bool { return e.end[token] }
+
+// VocabularyKey names the vocabulary in sampler calls; empty for a model in this
+// process.
+func (e *Engine) VocabularyKey() string {
+	if k, ok := e.m.(keyed); ok {
+		return k.VocabularyKey()
+	}
+	return ""
 }
 
 // Pieces returns the bytes of every token; they must not be changed.
@@ -165,12 +181,11 @@ func (e *Engine) free(seqs ...uint64) {
 // an error of kind Interrupted; unfinished ones carry the stop reason
 // "interrupted". On any other error the finished samples are returned with it.
 func (e *Engine) Run(ctx context.Context, jobs []Job, opt Options) (*Result, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.lockWith(jobs)()
 	if opt.Batch == 0 {
 		opt.Batch = defaultBatch
 	}
-	if err := checkJobs(jobs, opt); err != nil {
+	if err := e.checkJobs(jobs, opt); err != nil {
 		return nil, err
 	}
 	b := newBatch(e, jobs, opt)
@@ -183,7 +198,7 @@ func (e *Engine) Run(ctx context.Context, jobs []Job, opt Options) (*Result, err
 	return b.result(), err
 }
 
-func checkJobs(jobs []Job, opt Options) error {
+func (e *Engine) checkJobs(jobs []Job, opt Options) error {
 	if opt.Batch < 0 {
 		return fault.New(fault.Usage, "generate", "batch", "batch = %d is below 1", opt.Batch)
 	}
@@ -201,6 +216,12 @@ func checkJobs(jobs []Job, opt Options) error {
 			if s == "" {
 				return fault.New(fault.Usage, "generate", subject, "a stop string is empty").Fix("leave it out")
 			}
+		}
+		if i > 0 && j.Chain == jobs[i-1].Chain && slices.Equal(engines(j.Passes), engines(jobs[i-1].Passes)) {
+			continue // comparing vocabularies takes a while
+		}
+		if err := e.CheckPasses(j.Chain, j.Passes); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,241 @@
+package search
+
+import (
+	"context"
+
+	"lab/core/dist"
+	"lab/core/generate"
+	"lab/core/plugin/param"
+	"lab/core/seed"
+)
+
+func speculative() Strategy {
+	return Strategy{
+		Name: "speculative",
+		Summary: "A draft model proposes tokens and the model accepts each with min(1, p/q), or draws from the rest: " +
+			"the text is distributed exactly as without a draft, under any chain; with greedy it is the same text.",
+		Source: "Leviathan, Kalman, Matias 2023, Fast inference from transformers via speculative decoding, algorithm 1; Chen et al. 2023",
+		Params: param.Specs{
+			{Name: "draft_tokens", Aliases: []string{"gamma"}, Type: param.Int, Default: int64(4), Min: 1, Max: 64, Unit: "tokens", Meaning: "how many tokens the draft proposes at a time"},
+			{Name: "samples", Type: param.Int, Default: int64(1), Min: 1, Max: 65536, Unit: "samples", Meaning: "how many samples, one after the other"},
+		},
+		run: runSpeculative,
+	}
+}
+
+// Speculation is what speculative decoding saved, over all samples.
+type Speculation struct {
+	Proposed    int     `json:"proposed"`     // tokens of the draft that were judged
+	Accepted    int     `json:"accepted"`     // of these
+	TargetCalls int     `json:"target_calls"` // forward calls of the model
+	DraftCalls  int     `json:"draft_calls"`
+	Tokens      int     `json:"tokens"`          // generated
+	Acceptance  float64 `json:"acceptance"`      // accepted / proposed; its expectation is 1 - TV(p, q)
+	PerCall     float64 `json:"tokens_per_call"` // tokens / target calls
+}
+
+// The lanes of the three kinds of random numbers, apart from those of stages.
+var (
+	draftLane  = seed.Lane("speculative_draft", 0)
+	acceptLane = seed.Lane("speculative_accept", 0)
+	restLane   = seed.Lane("speculative_rest", 0)
+)
+
+// Judge decides about a token that was proposed from q where p is wanted: it is
+// accepted with probability min(1, p/q); otherwise a token is drawn from
+// max(0, p - q), normalised. u and v are independent uniform numbers. The
+// token returned is distributed as p.
+func Judge(p, q dist.Distribution, proposed int32, u, v float64) (token int32, accepted bool) {
+	if u*q.P(proposed) < p.P(proposed) {
+		return proposed, true
+	}
+	total := 0.0
+	p.Each(func(id int32, x float64) bool {
+		total += max(0, x-q.P(id))
+		return true
+	})
+	// Where rounding leaves nothing of p - q the two are equal, and p serves.
+	if total == 0 {
+		return draw(p, v), false
+	}
+	sum, token := 0.0, int32(-1)
+	p.Each(func(id int32, x float64) bool {
+		if d := x - q.P(id); d > 0 {
+			sum += d
+			token = id
+		}
+		return sum <= v*total || token < 0
+	})
+	return token, false
+}
+
+type speculation struct {
+	*searcher
+	gamma  int
+	sample uint64
+	count  Speculation
+	target *node
+	draft  *node
+}
+
+func runSpeculative(ctx context.Context, w *searcher, set param.Values) (*Result, error) {
+	if w.Draft == nil {
+		return nil, usage("speculative", "it needs a draft model; give one of the same vocabulary with --draft")
+	}
+	if err := w.Engine.CheckPasses(w.Chain, []generate.Pass{{Engine: w.Draft}}); err != nil {
+		return nil, err
+	}
+	r := &Result{ScoreIs: "ln p under the sampling distribution"}
+	s := &speculation{searcher: w, gamma: int(set.Int("draft_tokens"))}
+	var err error
+	for i := range set.Int("samples") {
+		s.sample = uint64(i)
+		var one *Sequence
+		if one, err = s.run(ctx); one != nil {
+			r.Sequences = append(r.Sequences, *one)
+		}
+		if err != nil {
+			break
+		}
+		w.finished++
+		w.step()
+	}
+	c := &s.count
+	if c.Proposed > 0 {
+		c.Acceptance = float64(c.Accepted) / float64(c.Proposed)
+	}
+	if c.TargetCalls > 0 {
+		c.PerCall = float64(c.Tokens) / float64(c.TargetCalls)
+	}
+	r.Speculation = c
+	return r, err
+}
+
+// run generates one sample.
+func (s *speculation) run(ctx context.Context) (*Sequence, error) {
+	var err error
+	if s.target, err = s.root(ctx, s.Engine); err != nil {
+		return nil, err
+	}
+	defer s.target.Drop()
+	if s.draft, err = s.root(ctx, s.Draft); err != nil {
+		return nil, err
+	}
+	defer s.draft.Drop()
+	for {
+		stop, ok := s.done(s.target)
+		if ok {
+			one := s.sequence(s.target.completion(), s.target.modelLn, s.target.drawnLn, s.target.drawnLn, stop)
+			return &one, nil
+		}
+		if err := s.round(ctx); err != nil {
+			return nil, err
+		}
+		s.step()
+	}
+}
+
+// uniform returns the random number of a lane for the token at a step.
+func (s *speculation) uniform(step int, lane uint32) float64 {
+	var u [1]float64
+	s.stream.Uniforms(u[:], s.sample, uint64(step), lane)
+	return u[0]
+}
+
+// round lets the draft propose tokens, judges them with one forward call of the
+// model, and leaves both branches with the tokens that stand.
+func (s *speculation) round(ctx context.Context) error {
+	start := len(s.target.Tokens())
+	first := len(s.target.completion())
+	room := min(s.MaxTokens-first, s.Engine.Info().ContextLength-start, s.Draft.Info().ContextLength-start) - 1
+	proposals, qs, err := s.propose(ctx, first, min(s.gamma, max(0, room)))
+	if err != nil {
+		return err
+	}
+	// The rows after the newest token that stands and after every proposal.
+	s.target.Append(proposals...)
+	rows, err := s.rows(ctx, len(proposals)+1)
+	if err != nil {
+		return err
+	}
+	judge := &node{Branch: s.target.Branch, states: s.target.states, modelLn: s.target.modelLn, drawnLn: s.target.drawnLn}
+	var stand []int32
+	for i := range rows {
+		context := s.target.Tokens()[:start+i]
+		if err := s.apply(ctx, []*node{judge}, [][]int32{context}, rows[i:i+1]); err != nil {
+			return err
+		}
+		token, accepted := int32(-1), false
+		if i == len(proposals) { // all were accepted: one more token for free
+			token = draw(judge.sampling.Distribution, s.uniform(first+i, restLane))
+		} else {
+			s.count.Proposed++
+			token, accepted = Judge(judge.sampling.Distribution, qs[i], proposals[i], s.uniform(first+i, acceptLane), s.uniform(first+i, restLane))
+		}
+		judge.modelLn += judge.model.LogP(token)
+		judge.drawnLn += judge.sampling.LogP(token)
+		stand = append(stand, token)
+		s.count.Tokens++
+		if accepted {
+			s.count.Accepted++
+		}
+		if !accepted || s.Engine.IsEnd(token) {
+			break
+		}
+	}
+	s.target.states, s.target.modelLn, s.target.drawnLn = judge.states, judge.modelLn, judge.drawnLn
+	return s.settle(ctx, start, stand)
+}
+
+// propose lets the draft draw up to n tokens, and returns them with the
+// distributions they were drawn from.
+func (s *speculation) propose(ctx context.Context, first, n int) (tokens []int32, qs []dist.Distribution, err error) {
+	states := s.draft.states
+	for i := range n {
+		if err := s.expandDraft(ctx); err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			states = s.draft.states
+		}
+		token := draw(s.draft.sampling.Distribution, s.uniform(first+i, draftLane))
+		tokens, qs = append(tokens, token), append(qs, s.draft.sampling.Distribution)
+		s.draft.Append(token)
+		if s.Draft.IsEnd(token) {
+			break
+		}
+	}
+	// What a stage of the draft keeps after tokens that may not stand is
+	// forgotten: any draft is correct, this one only a little less apt.
+	s.draft.states = states
+	return tokens, qs, nil
+}
+
+func (s *speculation) expandDraft(ctx context.Context) error {
+	s.count.DraftCalls++
+	return s.expand(ctx, s.draft)
+}
+
+// rows evaluates the tokens that the target was given and returns the rows after
+// the newest n of them.
+func (s *speculation) rows(ctx context.Context, n int) ([]dist.Scores, error) {
+	s.count.TargetCalls++
+	s.evaluated += n
+	return s.target.Rows(ctx, &s.usage, n)
+}
+
+// settle leaves both branches at the tokens that stand.
+func (s *speculation) settle(ctx context.Context, start int, stand []int32) error {
+	for _, n := range []*node{s.target, s.draft} {
+		same := 0
+		have := n.Tokens()[start:]
+		for same < len(have) && same < len(stand) && have[same] == stand[same] {
+			same++
+		}
+		if err := n.Cut(ctx, start+same); err != nil {
+			return err
+		}
+		n.Append(stand[same:]...)
+	}
+	return nil
+}
