@@ -42,7 +42,7 @@ var allowed = []struct {
 	{"core/search", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model", "core/plugin/param"}},
 	{"core/golden", []string{"core/dist", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/watermark", nil},
-	{"core/dist/vec", []string{"core/dist/vec/..."}},
+	{"core/dist/vec", []string{"core/dist/vec/...", "golang.org/x/sys/..."}},
 	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},

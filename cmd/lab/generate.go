@@ -44,7 +44,9 @@ type usageJSON struct {
 }
 
 type generateFlags struct {
-	model, chain string
+	model        string
+	chain        chainFlags
+	passes       passFlags
 	samples      int
 	first        uint64
 	seed         uint64
@@ -69,7 +71,8 @@ the chain, the seed and i only: it is the same alone, among 64 and at any batch.
 	}
 	f := cmd.Flags()
 	f.StringVarP(&g.model, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")
-	f.StringVarP(&g.chain, "chain", "c", "", "chain of stages, for instance \"temperature:0.8 | top_p:0.95\" (see lab help chains)")
+	g.chain.flags(cmd)
+	g.passes.flags(cmd)
 	f.IntVarP(&g.samples, "samples", "k", 1, "how many samples")
 	f.Uint64Var(&g.first, "first-sample", 0, "index of the first sample; sample i is the same whatever the others are")
 	f.Uint64Var(&g.seed, "seed", 0, "run seed")
@@ -91,7 +94,7 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 	}
 	var report *generateReport
 	work := func(ctx context.Context, session *experiment.Session) error {
-		c, err := session.Chain(ctx, g.chain, "flag --chain")
+		c, err := g.chain.build(ctx, session)
 		if err != nil {
 			return err
 		}
@@ -102,10 +105,14 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 		if err != nil {
 			return err
 		}
+		passes, err := g.passes.passes(ctx, session)
+		if err != nil {
+			return err
+		}
 		jobs := make([]generate.Job, g.samples)
 		for i := range jobs {
 			jobs[i] = generate.Job{Prompt: []byte(prompt), Chain: c, Seed: g.seed, Sample: g.first + uint64(i),
-				MaxTokens: g.maxTokens, Stop: g.stop}
+				MaxTokens: g.maxTokens, Stop: g.stop, Passes: passes}
 		}
 		bar := newProgress(cmd.ErrOrStderr()).Start("generate", g.samples)
 		r, err := m.Run(ctx, jobs, generate.Options{Batch: g.batch, Ledger: *g.json || g.steps || s.verbose, OnStep: bar.Step})

@@ -92,8 +92,8 @@ Start with
 	})
 	s := &settings{}
 	s.flags(root)
-	root.AddCommand(runCommand(s), nextCommand(s), generateCommand(s), pluginCommand(s), samplerCommand(s),
-		modelCommand(s), serveCommand(), exitCodesTopic(), chainTopic(), modulesTopic())
+	root.AddCommand(runCommand(s), nextCommand(s), generateCommand(s), searchCommand(s), pluginCommand(s), samplerCommand(s),
+		modelCommand(s), serveCommand(), exitCodesTopic(), chainTopic(), modulesTopic(), strategiesTopic())
 	return root
 }
 

@@ -82,7 +82,9 @@ type otherJSON struct {
 }
 
 func nextCommand(s *settings) *cobra.Command {
-	var ref, chainText string
+	var ref string
+	var c chainFlags
+	var further passFlags
 	var top int
 	var seed uint64
 	cmd := &cobra.Command{
@@ -98,7 +100,8 @@ the token that is drawn.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&ref, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")
-	f.StringVarP(&chainText, "chain", "c", "", "chain of stages, for instance \"temperature:0.8 | top_p:0.95\" (see lab help chains)")
+	c.flags(cmd)
+	further.flags(cmd)
 	f.IntVarP(&top, "top", "n", 20, "how many tokens to list, the likeliest under the model first")
 	f.Uint64Var(&seed, "seed", 0, "run seed of the draw")
 	asJSON := jsonFlag(cmd)
@@ -107,7 +110,7 @@ the token that is drawn.`,
 			return fault.New(fault.Usage, "lab next", "", "--top %d is below 1", top)
 		}
 		return s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
-			report, err := next(ctx, session, ref, chainText, args[0], seed, top)
+			report, err := next(ctx, session, ref, &c, &further, args[0], seed, top)
 			if err != nil {
 				return err
 			}
@@ -124,8 +127,8 @@ the token that is drawn.`,
 	return cmd
 }
 
-func next(ctx context.Context, session *experiment.Session, ref, chainText, prompt string, seed uint64, top int) (*nextReport, error) {
-	c, err := session.Chain(ctx, chainText, "flag --chain")
+func next(ctx context.Context, session *experiment.Session, ref string, asked *chainFlags, further *passFlags, prompt string, seed uint64, top int) (*nextReport, error) {
+	c, err := asked.build(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,11 @@ func next(ctx context.Context, session *experiment.Session, ref, chainText, prom
 	if err != nil {
 		return nil, err
 	}
-	r, err := m.Reshape(ctx, &p.Scores, []byte(prompt), p.Tokens, c, experiment.Draw{Seed: seed})
+	passes, err := further.passes(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.Reshape(ctx, &p.Scores, []byte(prompt), p.Tokens, c, experiment.Draw{Seed: seed, Passes: passes})
 	if err != nil {
 		return nil, err
 	}

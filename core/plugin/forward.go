@@ -18,7 +18,7 @@ func (s *modelServer) Forward(ctx context.Context, req *wire.ForwardRequest) (*w
 		return nil, err
 	}
 	defer leave()
-	batch, err := s.batch(req.GetInputs(), o.info.VocabSize)
+	batch, err := s.batch(req.GetInputs(), o.info)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +37,12 @@ func (s *modelServer) Forward(ctx context.Context, req *wire.ForwardRequest) (*w
 
 // batch reads the inputs of a call and gives each its rows: slots, or memory of
 // this process.
-func (s *modelServer) batch(inputs []*wire.Input, vocab int) ([]model.Input, error) {
+func (s *modelServer) batch(inputs []*wire.Input, info model.Info) ([]model.Input, error) {
+	vocab := info.VocabSize
 	batch := make([]model.Input, len(inputs))
 	seen := make(map[uint64]bool, len(inputs))
 	taken := map[plane.Slot]bool{}
-	inline := 0
+	inline, hidden := 0, 0
 	for i, m := range inputs {
 		bad := func(format string, args ...any) error {
 			return fault.New(fault.Data, "forward", fmt.Sprintf("input %d", i), format, args...)
@@ -68,12 +69,21 @@ func (s *modelServer) batch(inputs []*wire.Input, vocab int) ([]model.Input, err
 		if len(m.GetRows()) == 0 {
 			inline += rows
 		}
-		if int64(inline)*int64(vocab)*4 > wire.MaxMessage {
+		if m.GetHidden() {
+			hidden += rows
+		}
+		if int64(inline)*int64(vocab)*4+int64(hidden)*int64(info.Hidden)*4 > wire.MaxMessage {
 			return nil, tooManyRows(inline, vocab)
 		}
 		in := model.Input{Seq: m.GetSeq(), Start: int(m.GetStart()), Tokens: tokens, Want: want}
 		if in.Scores, err = s.rows(m.GetRows(), rows, vocab, taken); err != nil {
 			return nil, fault.Wrap(err, fault.Data, "forward", fmt.Sprintf("input %d", i))
+		}
+		if m.GetHidden() {
+			if info.Hidden == 0 {
+				return nil, bad("it wants hidden states, which the model does not offer")
+			}
+			in.Hidden = make([]float32, rows*info.Hidden)
 		}
 		batch[i] = in
 	}
@@ -117,7 +127,7 @@ func (s *modelServer) output(in *model.Input, m *wire.Input, vocab int) (*wire.O
 	if len(in.Scores) != want {
 		return nil, fault.New(fault.Plugin, "", "", "the backend left %d rows of %d", len(in.Scores), want)
 	}
-	out := &wire.Output{Rows: make([]*wire.Row, want)}
+	out := &wire.Output{Rows: make([]*wire.Row, want), Hidden: wire.PutFloats(in.Hidden)}
 	for k := range in.Scores {
 		row := &in.Scores[k]
 		if row.Vocab != vocab || row.Dense() && row.Len() != vocab || !row.Dense() && (len(row.IDs) != row.Len() || row.Len() > vocab) {

@@ -85,7 +85,7 @@ type Strategy struct {
 
 // All returns the strategies in the order in which they are listed.
 func All() []Strategy {
-	return []Strategy{beamStrategy(), bestOf(), enumeration(), speculative()}
+	return []Strategy{beamStrategy(), bestOf(), enumeration(), contrastive(), speculative()}
 }
 
 // Parse reads a strategy, "name" or "name:key=value,...", and checks its

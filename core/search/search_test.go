@@ -27,10 +27,18 @@ type table struct {
 	next  func(completion []int32) []float64 // probabilities
 	seqs  map[uint64][]int32
 	calls int
+
+	hidden func(context []int32) []float32 // nil: none are offered
+
+	refuses int32 // a call with this token in it is a model error; 0 none
 }
 
 func (m *table) Info() model.Info {
-	return model.Info{Name: "table", Architecture: "table", VocabSize: m.vocab, ContextLength: 64, Deterministic: true, Begin: -1, EndOfText: m.end}
+	info := model.Info{Name: "table", Architecture: "table", VocabSize: m.vocab, ContextLength: 64, Deterministic: true, Begin: -1, EndOfText: m.end}
+	if m.hidden != nil {
+		info.Hidden = len(m.hidden(nil))
+	}
+	return info
 }
 
 func (m *table) Encode(_ context.Context, text []byte, _ model.EncodeOptions) ([]int32, error) {
@@ -52,12 +60,19 @@ func (m *table) Forward(_ context.Context, batch []model.Input) (model.Usage, er
 	}
 	var u model.Usage
 	for _, in := range batch {
+		if m.refuses != 0 && slices.Contains(in.Tokens, m.refuses) {
+			return u, fault.New(fault.Model, "table", "", "token %d cannot be", m.refuses)
+		}
 		if len(m.seqs[in.Seq]) != in.Start {
 			return u, fmt.Errorf("sequence %d holds %d tokens, the caller believes %d", in.Seq, len(m.seqs[in.Seq]), in.Start)
 		}
 		m.seqs[in.Seq] = append(m.seqs[in.Seq][:in.Start:in.Start], in.Tokens...)
 		for i := range in.Scores {
 			held := m.seqs[in.Seq][:len(m.seqs[in.Seq])-len(in.Scores)+1+i]
+			if len(in.Hidden) > 0 {
+				h := m.hidden(held)
+				copy(in.Hidden[i*len(h):], h)
+			}
 			for t, p := range m.next(held[1:]) { // prompts here are one byte
 				in.Scores[i].Values[t] = float32(math.Log(p))
 			}
@@ -475,6 +490,94 @@ func TestSpeculationKeepsTheDistribution(t *testing.T) {
 		}
 		if !(chi <= limit) || seen != n {
 			t.Errorf("%s: chi-squared %.2f, limit %.2f; %v of %d samples are possible", chainText, chi, limit, seen, n)
+		}
+	}
+}
+
+// Each choice is the best by the formula, computed anew from the table.
+func TestContrastiveSearchFollowsItsFormula(t *testing.T) {
+	m := random(6, "contrast")
+	m.hidden = func(context []int32) []float32 {
+		h := fnv.New64a()
+		if len(context) > 0 { // like a model's, it depends most on the newest token
+			fmt.Fprint(h, context[len(context)-1], len(context)%2)
+		}
+		x := h.Sum64()
+		return []float32{float32(x%97) - 48, float32(x/97%97) - 48, float32(x/9409%97) - 48}
+	}
+	const k, alpha = 3, 0.6
+	s := run(t, task(t, m, "sample", 8), fmt.Sprintf("contrastive:k=%d,alpha=%v", k, alpha)).Sequences[0]
+	context, sum, differs := []int32{0}, 0.0, false
+	for i, token := range s.Tokens {
+		p := m.next(s.Tokens[:i])
+		ids := []int32{0, 1, 2, 3, 4, 5}
+		slices.SortStableFunc(ids, func(a, b int32) int { return int(math.Copysign(1, p[b]-p[a])) })
+		chosen, best := int32(-1), math.Inf(-1)
+		for _, id := range ids[:k] {
+			worst := math.Inf(-1)
+			for j := range context {
+				worst = max(worst, cosine(m.hidden(append(slices.Clone(context), id)), m.hidden(context[:j+1])))
+			}
+			if score := (1-alpha)*p[id] - alpha*worst; score > best {
+				chosen, best = id, score
+			}
+		}
+		differs = differs || chosen != ids[0]
+		if token != chosen {
+			t.Fatalf("token %d is %d, want %d", i, token, chosen)
+		}
+		sum += best
+		context = append(context, token)
+	}
+	if !differs || !(math.Abs(float64(s.Score)-sum/8) <= scoreTol) {
+		t.Errorf("score %v, want %v; it differs from greedy: %v", s.Score, sum/8, differs)
+	}
+	greedy, err := task(t, m, "greedy", 8).sample(t, "greedy", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"contrastive:k=1", "contrastive:alpha=0"} {
+		if got := run(t, task(t, m, "sample", 8), text).Sequences[0].Tokens; !slices.Equal(got, greedy) {
+			t.Errorf("%s: %v, greedy %v", text, got, greedy)
+		}
+	}
+	if len(m.seqs) != 0 {
+		t.Errorf("%d sequences are left", len(m.seqs))
+	}
+	m.hidden = nil
+	if _, err := try(t.Context(), task(t, m, "sample", 8), "contrastive"); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "does not offer hidden states") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A draft that rules out what stands proposes nothing, and a model that rules
+// out a proposal judges it all the same.
+func TestSpeculationWithAModelThatRefuses(t *testing.T) {
+	never := func(m *table) *table { // token 2 has probability 0, and is refused in a context
+		next := m.next
+		m.next = func(c []int32) []float64 { p := next(c); p[2] = 0; return p }
+		m.refuses = 2
+		return m
+	}
+	for name, pair := range map[string][2]*table{
+		"the draft":  {random(4, "a"), never(random(4, "b"))},
+		"the target": {never(random(4, "a")), random(4, "b")},
+	} {
+		one := task(t, pair[0], "sample", 6)
+		var err error
+		if one.Draft, err = generate.New(t.Context(), pair[1]); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, one, "speculative:samples=50")
+		saw := false
+		for _, s := range r.Sequences {
+			saw = saw || slices.Contains(s.Tokens, 2)
+			if len(s.Tokens) != 6 {
+				t.Errorf("%s: %v", name, s.Tokens)
+			}
+		}
+		if saw != (pair[0].refuses == 0) {
+			t.Errorf("%s: the token of probability 0 was seen: %v", name, saw)
 		}
 	}
 }

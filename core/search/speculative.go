@@ -2,8 +2,10 @@ package search
 
 import (
 	"context"
+	"slices"
 
 	"lab/core/dist"
+	"lab/core/fault"
 	"lab/core/generate"
 	"lab/core/plugin/param"
 	"lab/core/seed"
@@ -152,17 +154,15 @@ func (s *speculation) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The rows after the newest token that stands and after every proposal.
-	s.target.Append(proposals...)
-	rows, err := s.rows(ctx, len(proposals)+1)
+	context := append(slices.Clone(s.target.Tokens()), proposals...)
+	rows, err := s.rows(ctx, proposals)
 	if err != nil {
 		return err
 	}
 	judge := &node{Branch: s.target.Branch, states: s.target.states, modelLn: s.target.modelLn, drawnLn: s.target.drawnLn}
 	var stand []int32
 	for i := range rows {
-		context := s.target.Tokens()[:start+i]
-		if err := s.apply(ctx, []*node{judge}, [][]int32{context}, rows[i:i+1]); err != nil {
+		if err := s.apply(ctx, []*node{judge}, [][]int32{context[:start+i]}, rows[i:i+1]); err != nil {
 			return err
 		}
 		token, accepted := int32(-1), false
@@ -192,7 +192,10 @@ func (s *speculation) round(ctx context.Context) error {
 func (s *speculation) propose(ctx context.Context, first, n int) (tokens []int32, qs []dist.Distribution, err error) {
 	states := s.draft.states
 	for i := range n {
-		if err := s.expandDraft(ctx); err != nil {
+		s.count.DraftCalls++
+		if err := s.expand(ctx, s.draft); fault.KindOf(err) == fault.Model && err != nil {
+			break // what stands is impossible to the draft, which has no say then
+		} else if err != nil {
 			return nil, nil, err
 		}
 		if i == 0 {
@@ -211,17 +214,29 @@ func (s *speculation) propose(ctx context.Context, first, n int) (tokens []int32
 	return tokens, qs, nil
 }
 
-func (s *speculation) expandDraft(ctx context.Context) error {
-	s.count.DraftCalls++
-	return s.expand(ctx, s.draft)
-}
-
-// rows evaluates the tokens that the target was given and returns the rows after
-// the newest n of them.
-func (s *speculation) rows(ctx context.Context, n int) ([]dist.Scores, error) {
-	s.count.TargetCalls++
-	s.evaluated += n
-	return s.target.Rows(ctx, &s.usage, n)
+// rows evaluates proposals in one call and returns the row that judges each of
+// them, and the row after the last unless that one ends the text. A model that
+// refuses the call, because a proposal is impossible to it, is asked for the
+// row of the first proposal only.
+func (s *speculation) rows(ctx context.Context, proposals []int32) ([]dist.Scores, error) {
+	evaluate := proposals
+	if n := len(evaluate); n > 0 && s.Engine.IsEnd(evaluate[n-1]) {
+		evaluate = evaluate[:n-1]
+	}
+	stand := len(s.target.Tokens())
+	for {
+		s.count.TargetCalls++
+		s.evaluated += len(evaluate) + 1
+		s.target.Append(evaluate...)
+		rows, err := s.target.Rows(ctx, &s.usage, len(evaluate)+1)
+		if fault.KindOf(err) != fault.Model || err == nil || len(evaluate) == 0 {
+			return rows, err
+		}
+		if err := s.target.Cut(ctx, stand); err != nil {
+			return nil, err
+		}
+		evaluate = nil
+	}
 }
 
 // settle leaves both branches at the tokens that stand.

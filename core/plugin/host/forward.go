@@ -57,6 +57,8 @@ func (m *Model) checkBatch(batch []model.Input) error {
 			return bad("sequence %d holds %d tokens, not %d", in.Seq, len(m.seqs[in.Seq]), in.Start)
 		case len(in.Scores) != in.Want.Rows(len(in.Tokens)):
 			return bad("it has %d rows for %d wanted", len(in.Scores), in.Want.Rows(len(in.Tokens)))
+		case len(in.Hidden) > 0 && (m.info.Hidden == 0 || len(in.Hidden) != len(in.Scores)*m.info.Hidden):
+			return bad("it has %d numbers for %d hidden states of %d", len(in.Hidden), len(in.Scores), m.info.Hidden)
 		}
 		seen[in.Seq] = true
 		for r := range in.Scores {
@@ -122,14 +124,14 @@ func (m *Model) shared(ctx context.Context, i *instance, batch []model.Input) (*
 }
 
 func putInput(in *model.Input, table *plane.Table) *wire.Input {
-	out := &wire.Input{Seq: in.Seq, Start: uint64(in.Start), Tokens: wire.PutTokens(in.Tokens), Want: wire.Want(in.Want)}
+	out := &wire.Input{Seq: in.Seq, Start: uint64(in.Start), Tokens: wire.PutTokens(in.Tokens), Want: wire.Want(in.Want), Hidden: len(in.Hidden) > 0}
 	if table == nil {
 		return out
 	}
 	for r := range in.Scores {
 		s, ok := table.Find(in.Scores[r].Values)
 		if !ok {
-			return &wire.Input{Seq: out.Seq, Start: out.Start, Tokens: out.Tokens, Want: out.Want}
+			return &wire.Input{Seq: out.Seq, Start: out.Start, Tokens: out.Tokens, Want: out.Want, Hidden: out.Hidden}
 		}
 		out.Rows = append(out.Rows, wire.PutSlot(s))
 	}
@@ -148,6 +150,9 @@ func (m *Model) takeForward(batch []model.Input, req *wire.ForwardRequest, answe
 		rows := answer.GetOutputs()[k].GetRows()
 		if len(rows) != len(batch[k].Scores) {
 			return usage, fault.New(fault.Plugin, "", "", "it left %d of %d rows for input %d", len(rows), len(batch[k].Scores), k)
+		}
+		if err := wire.GetFloats(batch[k].Hidden, answer.GetOutputs()[k].GetHidden(), "hidden"); err != nil {
+			return usage, err
 		}
 		for r := range rows {
 			var slot *wire.Slot

@@ -63,6 +63,7 @@ type Info struct {
 	// batch, its neighbours, the chunks a prompt arrives in and the threads.
 	Deterministic bool
 	TopN          int // tokens listed per row by a backend that sees only the best; 0: all
+	Hidden        int // numbers in a hidden state that Input.Hidden may ask for; 0: none are offered
 
 	Begin     int32   // token that starts a text, -1 if none
 	EndOfText []int32 // tokens that end a text; may be empty
@@ -101,6 +102,11 @@ type Input struct {
 	// of VocabSize values each, in order of position. The backend fills Values;
 	// a top-N backend replaces a row by a sparse one.
 	Scores []dist.Scores
+
+	// Hidden is the caller's memory for the hidden states from which the wanted
+	// scores were computed, Info.Hidden numbers for each row of Scores and in
+	// their order; nil when they are not wanted.
+	Hidden []float32
 }
 
 // Check returns what is wrong with an input to a model described by info, whose
@@ -120,6 +126,10 @@ func (in Input) Check(info Info, length int) error {
 		return wrong(fault.Usage, "unknown want %d", in.Want)
 	case len(in.Scores) != rows:
 		return wrong(fault.Usage, "%d rows of scores for %d wanted", len(in.Scores), rows)
+	case len(in.Hidden) > 0 && info.Hidden == 0:
+		return wrong(fault.Usage, "hidden states are wanted, which model %q does not offer", info.Name)
+	case len(in.Hidden) > 0 && len(in.Hidden) != rows*info.Hidden:
+		return wrong(fault.Usage, "%d numbers for %d hidden states of %d", len(in.Hidden), rows, info.Hidden)
 	case len(in.Tokens) > info.ContextLength-length:
 		return wrong(fault.Limit, "%d tokens and %d more exceed the context of %d", length, len(in.Tokens), info.ContextLength).
 			Fix("shorten the prompt or generate fewer tokens")

@@ -131,7 +131,7 @@ func (e *engine) factors(k *kernel.Kernels) ([]float32, error) {
 func (e *engine) describe(digest string) model.Info {
 	info := model.Info{
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
-		Digest: digest, Deterministic: true,
+		Digest: digest, Deterministic: true, Hidden: e.hyper.width,
 		Begin: e.vocab.tok.Vocab().BOS, EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
 	}
 	for _, key := range []string{"general.name", "general.description"} {
@@ -254,6 +254,9 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 			r := row{seq: drafts[i], position: in.Start + j, token: token}
 			if j >= first {
 				r.scores = in.Scores[j-first].Values
+				if len(in.Hidden) > 0 {
+					r.hidden = in.Hidden[(j-first)*e.hyper.width:][:e.hyper.width]
+				}
 			}
 			rows = append(rows, r)
 		}

@@ -161,6 +161,9 @@ func logits(output, tied string) part {
 			return []need{{name: output, tied: tied, dims: []int{h.width, h.vocab}}}
 		},
 		run: func(p *pass, w []*tensor) {
+			for i, r := range p.rows {
+				copy(r.hidden, p.normed[i*p.h.width:][:p.h.width])
+			}
 			p.multiply(p.normed, product{w: w[0], store: func(row, first int, y []float32) {
 				copy(p.rows[row].scores[first:], y)
 			}})

@@ -16,6 +16,7 @@ type row struct {
 	position int
 	token    int32
 	scores   []float32 // where its scores go; nil when they are not wanted
+	hidden   []float32 // where its last hidden state goes; nil when it is not wanted
 }
 
 // pass holds the buffers of a forward pass: row-major, one line per row.

@@ -214,7 +214,7 @@ func PutInfo(i model.Info) *Info {
 		Name: i.Name, Architecture: i.Architecture, Description: i.Description,
 		VocabSize: uint32(i.VocabSize), ContextLength: uint32(i.ContextLength),
 		Parameters: i.Parameters, WeightBytes: i.WeightBytes, Digest: i.Digest,
-		Deterministic: i.Deterministic, TopN: uint32(i.TopN), Begin: i.Begin,
+		Deterministic: i.Deterministic, TopN: uint32(i.TopN), Hidden: uint32(i.Hidden), Begin: i.Begin,
 		EndOfText: bytesOf(i.EndOfText), Control: bytesOf(i.Control),
 	}
 }
@@ -237,6 +237,8 @@ func GetInfo(m *Info) (model.Info, error) {
 		return bad("its digest has %d bytes, outside 1 to 256", len(m.GetDigest()))
 	case m.GetBegin() < -1 || int(m.GetBegin()) >= vocab:
 		return bad("its begin token is %d, outside the vocabulary of %d", m.GetBegin(), vocab)
+	case m.GetHidden() > 1<<20:
+		return bad("its hidden states have %d numbers, more than %d", m.GetHidden(), 1<<20)
 	case int64(m.GetTopN()) > int64(vocab):
 		return bad("it lists %d tokens of a vocabulary of %d", m.GetTopN(), vocab)
 	}
@@ -252,6 +254,6 @@ func GetInfo(m *Info) (model.Info, error) {
 		Name: m.GetName(), Architecture: m.GetArchitecture(), Description: m.GetDescription(),
 		VocabSize: vocab, ContextLength: int(m.GetContextLength()), Parameters: m.GetParameters(),
 		WeightBytes: m.GetWeightBytes(), Digest: m.GetDigest(), Deterministic: m.GetDeterministic(),
-		TopN: int(m.GetTopN()), Begin: m.GetBegin(), EndOfText: end, Control: control,
+		TopN: int(m.GetTopN()), Hidden: int(m.GetHidden()), Begin: m.GetBegin(), EndOfText: end, Control: control,
 	}, nil
 }

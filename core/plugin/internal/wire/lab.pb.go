@@ -2387,6 +2387,7 @@ type Info struct {
 	Begin         int32  `protobuf:"zigzag32,11,opt,name=begin,proto3" json:"begin,omitempty"`                         // token that starts a text; -1: none
 	EndOfText     []byte `protobuf:"bytes,12,opt,name=end_of_text,json=endOfText,proto3" json:"end_of_text,omitempty"` // int32 tokens that end a text
 	Control       []byte `protobuf:"bytes,13,opt,name=control,proto3" json:"control,omitempty"`                        // int32 tokens without text, those above included
+	Hidden        uint32 `protobuf:"varint,14,opt,name=hidden,proto3" json:"hidden,omitempty"`                         // numbers in a hidden state that Forward may be asked for, at most 2^20; 0: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2510,6 +2511,13 @@ func (x *Info) GetControl() []byte {
 		return x.Control
 	}
 	return nil
+}
+
+func (x *Info) GetHidden() uint32 {
+	if x != nil {
+		return x.Hidden
+	}
+	return 0
 }
 
 type CloseRequest struct {
@@ -2955,7 +2963,8 @@ type Input struct {
 	Start         uint64                 `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`  // tokens the sequence holds before this call; else an error
 	Tokens        []byte                 `protobuf:"bytes,3,opt,name=tokens,proto3" json:"tokens,omitempty"` // int32, at least one
 	Want          Want                   `protobuf:"varint,4,opt,name=want,proto3,enum=lab.plugin.v1.Want" json:"want,omitempty"`
-	Rows          []*Slot                `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"` // where the wanted rows go, in order of position; empty: inline
+	Rows          []*Slot                `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`      // where the wanted rows go, in order of position; empty: inline
+	Hidden        bool                   `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"` // the hidden states of the wanted rows too; only when Info offers them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3025,6 +3034,13 @@ func (x *Input) GetRows() []*Slot {
 	return nil
 }
 
+func (x *Input) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
 type ForwardResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Outputs       []*Output              `protobuf:"bytes,1,rep,name=outputs,proto3" json:"outputs,omitempty"` // one for each input, in order
@@ -3079,7 +3095,8 @@ func (x *ForwardResponse) GetUsage() *Usage {
 
 type Output struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          []*Row                 `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"` // as many as wanted, in order of position
+	Rows          []*Row                 `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`     // as many as wanted, in order of position
+	Hidden        []byte                 `protobuf:"bytes,2,opt,name=hidden,proto3" json:"hidden,omitempty"` // binary32: Info.hidden numbers for each row, when asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3117,6 +3134,13 @@ func (*Output) Descriptor() ([]byte, []int) {
 func (x *Output) GetRows() []*Row {
 	if x != nil {
 		return x.Rows
+	}
+	return nil
+}
+
+func (x *Output) GetHidden() []byte {
+	if x != nil {
+		return x.Hidden
 	}
 	return nil
 }
@@ -3643,7 +3667,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2\x19.lab.plugin.v1.NamedValueR\bsettings\"M\n" +
 	"\fOpenResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\x12'\n" +
-	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\x8c\x03\n" +
+	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\xa4\x03\n" +
 	"\x04Info\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\"\n" +
 	"\farchitecture\x18\x02 \x01(\tR\farchitecture\x12 \n" +
@@ -3661,7 +3685,8 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	" \x01(\rR\x04topN\x12\x14\n" +
 	"\x05begin\x18\v \x01(\x11R\x05begin\x12\x1e\n" +
 	"\vend_of_text\x18\f \x01(\fR\tendOfText\x12\x18\n" +
-	"\acontrol\x18\r \x01(\fR\acontrol\"$\n" +
+	"\acontrol\x18\r \x01(\fR\acontrol\x12\x16\n" +
+	"\x06hidden\x18\x0e \x01(\rR\x06hidden\"$\n" +
 	"\fCloseRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\"\x0f\n" +
 	"\rCloseResponse\"i\n" +
@@ -3684,18 +3709,20 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x04ends\x18\x02 \x01(\fR\x04ends\"T\n" +
 	"\x0eForwardRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\x12,\n" +
-	"\x06inputs\x18\x02 \x03(\v2\x14.lab.plugin.v1.InputR\x06inputs\"\x99\x01\n" +
+	"\x06inputs\x18\x02 \x03(\v2\x14.lab.plugin.v1.InputR\x06inputs\"\xb1\x01\n" +
 	"\x05Input\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x04R\x05start\x12\x16\n" +
 	"\x06tokens\x18\x03 \x01(\fR\x06tokens\x12'\n" +
 	"\x04want\x18\x04 \x01(\x0e2\x13.lab.plugin.v1.WantR\x04want\x12'\n" +
-	"\x04rows\x18\x05 \x03(\v2\x13.lab.plugin.v1.SlotR\x04rows\"n\n" +
+	"\x04rows\x18\x05 \x03(\v2\x13.lab.plugin.v1.SlotR\x04rows\x12\x16\n" +
+	"\x06hidden\x18\x06 \x01(\bR\x06hidden\"n\n" +
 	"\x0fForwardResponse\x12/\n" +
 	"\aoutputs\x18\x01 \x03(\v2\x15.lab.plugin.v1.OutputR\aoutputs\x12*\n" +
-	"\x05usage\x18\x02 \x01(\v2\x14.lab.plugin.v1.UsageR\x05usage\"0\n" +
+	"\x05usage\x18\x02 \x01(\v2\x14.lab.plugin.v1.UsageR\x05usage\"H\n" +
 	"\x06Output\x12&\n" +
-	"\x04rows\x18\x01 \x03(\v2\x12.lab.plugin.v1.RowR\x04rows\"\xfb\x01\n" +
+	"\x04rows\x18\x01 \x03(\v2\x12.lab.plugin.v1.RowR\x04rows\x12\x16\n" +
+	"\x06hidden\x18\x02 \x01(\fR\x06hidden\"\xfb\x01\n" +
 	"\x05Usage\x12%\n" +
 	"\x0eprefill_tokens\x18\x01 \x01(\x03R\rprefillTokens\x12#\n" +
 	"\rdecode_tokens\x18\x02 \x01(\x03R\fdecodeTokens\x12'\n" +

@@ -88,6 +88,28 @@ func GetTokens(b []byte, vocab int, what string) ([]int32, error) {
 	return tokens, nil
 }
 
+// PutFloats returns numbers as they travel, perhaps as a view.
+func PutFloats(v []float32) []byte { return bytesOf(v) }
+
+// GetFloats copies the numbers in b to dst, whose length they must have. They
+// must be finite.
+func GetFloats(dst []float32, b []byte, what string) error {
+	v, err := numbersOf[float32](b, what)
+	if err != nil {
+		return err
+	}
+	if len(v) != len(dst) {
+		return fault.New(fault.Data, "message", what, "it has %d numbers, not %d", len(v), len(dst))
+	}
+	for i, x := range v {
+		if x-x != 0 {
+			return fault.New(fault.Data, "message", what, "number %d is %v", i, x)
+		}
+	}
+	copy(dst, v)
+	return nil
+}
+
 // PutUniforms returns uniform numbers as they travel, perhaps as a view.
 func PutUniforms(u []float64) []byte { return bytesOf(u) }
 
