@@ -44,17 +44,17 @@ type usageJSON struct {
 }
 
 type generateFlags struct {
-	model        string
-	chain        chainFlags
-	passes       passFlags
-	samples      int
-	first        uint64
-	seed         uint64
-	maxTokens    int
-	batch        int
-	stop         []string
-	steps        bool
-	json         *bool
+	model     string
+	chain     chainFlags
+	passes    passFlags
+	samples   int
+	first     uint64
+	seed      uint64
+	maxTokens int
+	batch     int
+	stop      []string
+	steps     bool
+	json      *bool
 }
 
 func generateCommand(s *settings) *cobra.Command {

@@ -205,7 +205,7 @@ func stageNeeds(a *about, call *sampler.Call) (needs, error) {
 		if !ok {
 			return n, fault.Unknown(fmt.Sprintf("stage %d", i+1), "sampler", s.Sampler, a.samplerNames())
 		}
-		n.TokenTexts = n.TokenTexts || d.Needs.TokenTexts
+		n.TokenTexts = n.TokenTexts || d.Needs.TokenTexts || call.Vocabulary != "" && s.Values.HoldText()
 		n.selects = n.selects || d.Kind == sampler.Select
 		if d.Needs.History < 0 || n.History < 0 {
 			n.History = -1

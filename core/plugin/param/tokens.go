@@ -281,3 +281,18 @@ func item(v any) (string, error) {
 // Tokens returns the items of a setting declared as Tokens; they must not be
 // changed.
 func (v Values) Tokens(name string) []Token { return v.get(name).(TokenList).items }
+
+// HoldText reports whether an item of one of the Tokens settings is a text, so
+// that the texts of the vocabulary are needed to read it.
+func (v Values) HoldText() bool {
+	for _, x := range v {
+		if list, ok := x.Value.(TokenList); ok {
+			for _, t := range list.items {
+				if t.IDs == nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

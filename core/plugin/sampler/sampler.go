@@ -42,7 +42,7 @@ func (k Kind) String() string {
 type Needs struct {
 	History    int  // newest context tokens wanted; 0 none, -1 the whole context
 	Uniforms   int  // uniform numbers wanted per row and step, at most 1024
-	TokenTexts bool // the bytes of every vocabulary entry
+	TokenTexts bool // the bytes of every vocabulary entry; a Tokens setting that holds a text needs them without saying so
 	Passes     int  // further rows of scores from other model passes, at most 8
 	Shared     bool // the uniform numbers differ by step only, not by sample
 	Raw        bool // as first stage it may be given NaN and +Inf: an explicit repair
@@ -196,7 +196,7 @@ type Row struct {
 	Step     int       // 0 for the first generated token
 	Uniforms []float64 // as many as declared, each in [0, 1), owned by the host
 	Passes   []dist.Scores
-	Texts    func(id int32) []byte // nil unless declared
+	Texts    func(id int32) []byte // nil unless declared, or a setting of type Tokens holds a text
 
 	// Vocabulary is the key of the texts: equal keys mean equal texts. Empty
 	// when the texts have no key.

@@ -122,13 +122,11 @@ func (s *Set) resolve(call *Call) ([]stage, error) {
 			return nil, err
 		}
 		out[i] = stage{member: m, values: values, system: st.System, op: op}
-		if m.decl.Needs.TokenTexts {
-			if s.texts != nil {
-				out[i].texts = s.texts(call.Vocabulary)
-			}
-			if out[i].texts == nil {
-				return nil, fault.New(fault.Plugin, op, "", "it needs the texts of vocabulary %q, which were not handed over", call.Vocabulary)
-			}
+		if s.texts != nil && (m.decl.Needs.TokenTexts || values.HoldText()) {
+			out[i].texts = s.texts(call.Vocabulary)
+		}
+		if m.decl.Needs.TokenTexts && out[i].texts == nil {
+			return nil, fault.New(fault.Plugin, op, "", "it needs the texts of vocabulary %q, which were not handed over", call.Vocabulary)
 		}
 	}
 	return out, nil

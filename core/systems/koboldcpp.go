@@ -1,0 +1,124 @@
+package systems
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// koboldOrder are the stages of koboldcpp's sampler numbers. Number 5 is the
+// temperature with its dynamic form, smoothing and, in current versions,
+// top-n-sigma behind it; 2 is top-p followed by min-p.
+var koboldOrder = [][]string{
+	0: {"top_k"}, 1: {"top_a"}, 2: {"top_p", "min_p"}, 3: {"tfs"}, 4: {"typical"},
+	5: {"temperature", "dynatemp", "quadratic", "top_n_sigma"}, 6: {"penalties"},
+}
+
+func koboldCpp() *system {
+	p := map[string]target{}
+	set := func(stage, name string, k kind, def any, off func(any) bool, names ...string) {
+		with(p, target{stage: stage, param: name, kind: k, def: def, off: off}, names...)
+	}
+	set("logit_bias", "bias", biases, nil, empty, "logit_bias")
+	set("bad_words", "tokens", ids, nil, empty, "banned_tokens")
+	set("grammar", "grammar", text, nil, empty, "grammar")
+	set("dry", "multiplier", number, nil, atMost(0), "dry_multiplier")
+	set("dry", "base", number, nil, nil, "dry_base")
+	set("dry", "allowed_length", whole, nil, nil, "dry_allowed_length")
+	set("dry", "last_n", whole, nil, nil, "dry_penalty_last_n")
+	set("dry", "breakers", ids, nil, nil, "dry_sequence_breakers")
+	set("penalties", "repeat", number, nil, is(1), "rep_pen")
+	set("penalties", "last_n", whole, nil, nil, "rep_pen_range")
+	set("penalties", "slope", number, nil, nil, "rep_pen_slope")
+	set("penalties", "presence", number, nil, is(0), "presence_penalty")
+	set("temperature", "temperature", number, 0.7, is(1), "temperature")
+	set("dynatemp", "range", number, nil, is(0), "dynatemp_range")
+	set("dynatemp", "exponent", number, nil, nil, "dynatemp_exponent")
+	set("quadratic", "factor", number, nil, is(0), "smoothing_factor")
+	set("quadratic", "curve", number, nil, nil, "smoothing_curve")
+	set("top_n_sigma", "top_n_sigma", number, nil, atMost(0), "nsigma")
+	set("top_k", "top_k", whole, int64(100), atMost(0), "top_k")
+	set("top_a", "top_a", number, nil, is(0), "top_a")
+	set("top_p", "top_p", number, 0.92, atLeast(1), "top_p")
+	set("min_p", "min_p", number, nil, is(0), "min_p")
+	set("tfs", "tfs", number, nil, atLeast(1), "tfs")
+	set("typical", "typical", number, nil, atLeast(1), "typical")
+	set("xtc", "probability", number, nil, is(0), "xtc_probability")
+	set("xtc", "threshold", number, nil, nil, "xtc_threshold")
+	set("adaptive_p", "target", number, nil, func(v any) bool { x, _ := v.(float64); return x < 0 }, "adaptive_target")
+	set("adaptive_p", "decay", number, nil, nil, "adaptive_decay")
+	set("mirostat", "", whole, nil, is(0), "mirostat")
+	set("mirostat", "tau", number, nil, nil, "mirostat_tau")
+	set("mirostat", "eta", number, nil, nil, "mirostat_eta")
+	with(p, target{kind: text, run: func(d *draft, v any) error {
+		var numbers []int
+		if err := json.Unmarshal([]byte(v.(string)), &numbers); err != nil {
+			return fmt.Errorf("is not a list of sampler numbers")
+		}
+		return d.koboldOrder(numbers)
+	}}, "sampler_order")
+	with(p, seedSetting(), "sampler_seed")
+	with(p, tokensSetting(), "max_length")
+	with(p, stopSetting(), "stop_sequence")
+	known := map[string]string{
+		"banned_strings":          "strings are banned by backtracking there; lab bans tokens (banned_tokens)",
+		"use_default_badwordsids": "it bans the end tokens; add the stage ignore_eos",
+		"grammar_retain_state":    "each sample has its own grammar state",
+	}
+	for _, name := range []string{"prompt", "max_context_length", "memory", "genkey", "quiet", "trim_stop", "render_special", "images", "stream", "n", "bypass_eos", "logprobs"} {
+		known[name] = "it does not concern the distribution"
+	}
+	s := &system{name: "koboldcpp", compat: "koboldcpp", format: "a generate request in JSON", params: p, known: known, finish: finishKobold}
+	s.order = koboldStages([]int{6, 0, 1, 3, 4, 2, 5})
+	return s
+}
+
+func koboldStages(numbers []int) []string {
+	order := []string{"logit_bias", "bad_words", "grammar", "dry"}
+	for _, n := range numbers {
+		order = append(order, koboldOrder[n]...)
+	}
+	return append(order, "xtc", "adaptive_p", "mirostat_v1", "mirostat_v2", "sample")
+}
+
+func (d *draft) koboldOrder(numbers []int) error {
+	for i, n := range numbers {
+		if n < 0 || n >= len(koboldOrder) || slices.Contains(numbers[:i], n) {
+			return fmt.Errorf("has the sampler number %d, which is none of 0 to 6 or there twice", n)
+		}
+	}
+	d.order = koboldStages(numbers)
+	return nil
+}
+
+// finishKobold joins the dynamic temperature with the temperature, and lets
+// mirostat and adaptive-p replace the draw.
+func finishKobold(d *draft) error {
+	if r, ok := d.number("dynatemp", "range"); ok && r > 0 {
+		d.stages["dynatemp"] = append(d.stages["dynatemp"], d.stages["temperature"]...)
+		delete(d.stages, "temperature")
+	} else {
+		delete(d.stages, "dynatemp")
+	}
+	if mode, ok := d.number("mirostat", ""); ok && mode != 0 {
+		name := map[float64]string{1: "mirostat_v1", 2: "mirostat_v2"}[mode]
+		if name == "" {
+			return d.wrong("mirostat", "%v is neither 0, 1 nor 2", mode)
+		}
+		for _, v := range d.stages["mirostat"] {
+			if v.param != "" {
+				d.stages[name] = append(d.stages[name], v)
+			}
+		}
+		d.stages[name] = append(d.stages[name], stageValue{origin: "koboldcpp mirostat"})
+		d.only("mirostat replaces the truncations", "logit_bias", "bad_words", "grammar", "dry", "penalties", "temperature", "dynatemp", "quadratic", name)
+		return nil
+	}
+	delete(d.stages, "mirostat")
+	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
+		return nil
+	}
+	delete(d.stages, "adaptive_p")
+	d.stages["sample"] = []stageValue{{origin: "koboldcpp default"}}
+	return nil
+}

@@ -1,0 +1,331 @@
+// Package systems turns the sampling settings of other systems into chains:
+// their flags, generation_config.json, requests and Modelfiles.
+//
+// For each system there is a table of its settings, what they become, its
+// defaults and the order in which it applies them. The chain that results
+// follows the system's own rules where lab knows them (compat), and whatever
+// has no equivalent is said, never dropped. The rules themselves are samplers;
+// nothing is applied here. Start with [Import].
+package systems
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lab/core/chain"
+	"lab/core/fault"
+	"lab/core/plugin/param"
+)
+
+// Note is one setting and what became of it.
+type Note struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+	Why     string `json:"why"`
+}
+
+// Imported is what the settings of a system become.
+type Imported struct {
+	System   string
+	Requests []chain.Request // the chain, in the system's order
+	Strategy string          // of lab search, when the settings ask for one; else empty
+
+	// What the settings say about the run rather than the distribution; nil or
+	// empty when they do not say.
+	Seed      *uint64
+	MaxTokens *int
+	Samples   *int
+	Stop      []string
+
+	Off          []Note // settings at a value that changes nothing
+	NoEquivalent []Note // settings that lab cannot follow, with the reason
+}
+
+// system is another system's settings.
+type system struct {
+	name   string
+	compat string            // the rules that its stages follow; empty: lab's own
+	format string            // what Import reads
+	order  []string          // names of stages, as the system applies them
+	params map[string]target // by normalised name of the setting
+	known  map[string]string // settings without equivalent: why
+	// finish sets what depends on several settings.
+	finish func(*draft) error
+}
+
+// target is what one setting becomes.
+type target struct {
+	stage, param string
+	kind         kind
+	def          any              // the system's default when that is on; nil: nothing
+	off          func(v any) bool // values that turn the stage off
+	run          func(*draft, any) error
+}
+
+type kind uint8
+
+const (
+	number kind = iota + 1
+	whole
+	truth
+	text
+	texts  // a list of texts
+	ids    // token ids, or sequences of them
+	biases // a map or list of tokens and numbers
+)
+
+// stageValue is one setting of a stage in the making.
+type stageValue struct {
+	param  string
+	value  any
+	origin string
+	off    bool
+}
+
+// draft is an import under way.
+type draft struct {
+	*Imported
+	sys    *system
+	stages map[string][]stageValue
+	order  []string
+	given  map[string]any // by normalised name
+	names  map[string]string
+}
+
+// Systems returns the names that Import takes, in the order of listings.
+func Systems() []string {
+	var out []string
+	for _, s := range all() {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+func all() []*system { return []*system{llamaCpp(), transformers(), vllm(), ollama(), koboldCpp()} }
+
+// Format says which settings a system is read from.
+func Format(name string) string {
+	if s, err := find(name); err == nil {
+		return s.format
+	}
+	return ""
+}
+
+func find(name string) (*system, error) {
+	var names []string
+	for _, s := range all() {
+		if s.name == name {
+			return s, nil
+		}
+		names = append(names, s.name)
+	}
+	return nil, fault.Unknown("chain import", "system", name, names)
+}
+
+// Import reads settings of a system: command-line flags, a JSON object, or the
+// lines of a Modelfile, told apart by how they begin. Settings nobody gave have
+// the system's defaults. A setting that the system does not have is a usage
+// error with the nearest known one.
+func Import(name, settings string) (*Imported, error) {
+	s, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	given, err := read(s, settings)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{Imported: &Imported{System: s.name}, sys: s, stages: map[string][]stageValue{}, order: s.order,
+		given: map[string]any{}, names: map[string]string{}}
+	for _, g := range given {
+		if err := d.take(g); err != nil {
+			return nil, err
+		}
+	}
+	d.defaults()
+	if s.finish != nil {
+		if err := s.finish(d); err != nil {
+			return nil, err
+		}
+	}
+	d.assemble()
+	return d.Imported, nil
+}
+
+// pair is one setting as it was given.
+type pair struct {
+	name  string
+	value any // string from flags and lines; JSON values from objects
+}
+
+// normal returns a name without leading dashes, in snake_case.
+func normal(name string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
+}
+
+func (d *draft) take(g pair) error {
+	key := normal(g.name)
+	if old, twice := d.given[key]; twice {
+		return d.wrong(g.name, "it is given twice (%s, then %s)", show(old), show(g.value))
+	}
+	d.given[key], d.names[key] = g.value, g.name
+	if why, ok := d.sys.known[key]; ok {
+		d.NoEquivalent = append(d.NoEquivalent, Note{g.name, show(g.value), why})
+		return nil
+	}
+	t, ok := d.sys.params[key]
+	if !ok {
+		return d.unknown(g.name, key)
+	}
+	if g.value == nil { // JSON null: the default
+		return nil
+	}
+	v, err := t.kind.convert(g.value)
+	if err != nil {
+		return d.wrong(g.name, "%s %v", show(g.value), err)
+	}
+	if t.run != nil {
+		if err := t.run(d, v); err != nil {
+			return d.wrong(g.name, "%s %v", show(g.value), err)
+		}
+		return nil
+	}
+	for _, s := range d.stages[t.stage] {
+		if s.param == t.param {
+			return d.wrong(g.name, "it is the same setting as %s, which was given %s", strings.TrimPrefix(s.origin, d.sys.name+" "), show(s.value))
+		}
+	}
+	d.set(t, v, d.sys.name+" "+g.name)
+	return nil
+}
+
+// set gives a stage a value.
+func (d *draft) set(t target, v any, origin string) {
+	off := t.off != nil && t.off(v)
+	if off && !strings.HasSuffix(origin, defaultSuffix) {
+		d.Off = append(d.Off, Note{strings.TrimPrefix(origin, d.sys.name+" "), show(v), "this value turns " + t.stage + " off"})
+	}
+	list := d.stages[t.stage]
+	at := slices.IndexFunc(list, func(s stageValue) bool { return s.param == t.param })
+	one := stageValue{t.param, v, origin, off}
+	if at >= 0 {
+		list[at] = one
+		return
+	}
+	d.stages[t.stage] = append(list, one)
+}
+
+const defaultSuffix = " default"
+
+// defaults fills in what the system does when nobody says otherwise.
+func (d *draft) defaults() {
+	for _, key := range sorted(d.sys.params) {
+		t := d.sys.params[key]
+		if t.def == nil || slices.ContainsFunc(d.stages[t.stage], func(s stageValue) bool { return s.param == t.param }) {
+			continue
+		}
+		d.set(t, t.def, d.sys.name+defaultSuffix)
+	}
+}
+
+// number returns a value of a stage that is a number, and whether it is set.
+func (d *draft) number(stage, param string) (float64, bool) {
+	for _, s := range d.stages[stage] {
+		if s.param == param {
+			switch v := s.value.(type) {
+			case float64:
+				return v, true
+			case int64:
+				return float64(v), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// assemble orders the stages and leaves out those that are off: all of a stage's
+// switches say so.
+func (d *draft) assemble() {
+	for _, name := range d.order {
+		values := d.stages[name]
+		if len(values) == 0 {
+			continue
+		}
+		on := false
+		switches := 0
+		for _, v := range values {
+			if t := d.targetOf(name, v.param); t.off != nil {
+				switches++
+				on = on || !v.off
+			}
+		}
+		if switches > 0 && !on {
+			continue
+		}
+		r := chain.Request{Name: name, Origin: values[0].origin}
+		for _, v := range values {
+			if v.param != "" {
+				r.Settings = append(r.Settings, param.Setting{Name: v.param, Value: v.value, Origin: v.origin})
+			}
+		}
+		d.Requests = append(d.Requests, r)
+	}
+	if d.sys.compat != "" {
+		d.Requests = chain.Compat(d.Requests, d.sys.compat, d.sys.name)
+	}
+}
+
+func (d *draft) targetOf(stage, param string) target {
+	for _, t := range d.sys.params {
+		if t.stage == stage && t.param == param {
+			return t
+		}
+	}
+	return target{}
+}
+
+// only keeps the named stages, and notes the others that are on as not applied.
+func (d *draft) only(why string, names ...string) {
+	for _, name := range d.sys.order {
+		if slices.Contains(names, name) {
+			continue
+		}
+		for _, v := range d.stages[name] {
+			if !v.off && !strings.HasSuffix(v.origin, defaultSuffix) {
+				d.Off = append(d.Off, Note{strings.TrimPrefix(v.origin, d.sys.name+" "), show(v.value), why})
+			}
+		}
+		delete(d.stages, name)
+	}
+}
+
+func (d *draft) wrong(name, format string, args ...any) error {
+	return fault.New(fault.Usage, "chain import", d.sys.name+" "+name, format, args...)
+}
+
+func (d *draft) unknown(name, key string) error {
+	names := append(sorted(d.sys.params), sorted(d.sys.known)...)
+	e := fault.New(fault.Usage, "chain import", d.sys.name, "%s is not one of its settings, or not one that concerns sampling", fault.Quote(name, 40))
+	if near := fault.Suggest(key, names); near != "" {
+		return e.Fix("did you mean %q?", near)
+	}
+	return e.Fix("leave it out; known are %s", strings.Join(names, ", "))
+}
+
+func show(v any) string {
+	s := []rune(fmt.Sprint(v))
+	if len(s) > 60 {
+		return string(s[:59]) + "…"
+	}
+	return string(s)
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
