@@ -196,7 +196,7 @@ func samplerCommand(s *settings) *cobra.Command {
 			return nil
 		}, nil)
 	}
-	cmd.AddCommand(list, info)
+	cmd.AddCommand(list, info, verifyCommand(s))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"lab/core/dist/vec"
 	"lab/core/fault"
 )
 
@@ -61,11 +62,7 @@ func place(s *Scores, token int32) (rank int, p float64) {
 	}
 	top, support := topScore(s.Values)
 	m := mass{top: float64(top), support: support}
-	for _, v := range s.Values {
-		if !removed(v) {
-			m.total += math.Exp(float64(v) - m.top)
-		}
-	}
+	m.total = vec.Sum(s.Values, s.IDs, m.top)
 	return standing(s, m, token)
 }
 

@@ -11,8 +11,8 @@ package dist
 import (
 	"math"
 	"slices"
-	"unsafe"
 
+	"lab/core/dist/vec"
 	"lab/core/fault"
 )
 
@@ -106,27 +106,7 @@ func (s *Scores) Keep(keep func(i int) bool, ids []int32) {
 // of either sign are equal. A dense row becomes sparse, with room for n ids,
 // which should be the number of survivors.
 func (s *Scores) KeepBest(floor float32, ties, n int) {
-	ids := s.IDs
-	if ids == nil {
-		ids = make([]int32, 0, n)
-	}
-	kept := 0
-	out := ids[:0]
-	for i, v := range s.Values {
-		if !(v >= floor) {
-			continue
-		}
-		if v == floor {
-			if ties == 0 {
-				continue
-			}
-			ties--
-		}
-		out = append(out, s.ID(i))
-		s.Values[kept] = v
-		kept++
-	}
-	s.Values, s.IDs = s.Values[:kept], out
+	s.keep(floor, ties, n)
 }
 
 // Index returns the place of a token in Values, or -1 when it is not listed.
@@ -230,32 +210,8 @@ func (s *Scores) Full() bool {
 }
 
 // AllFinite reports whether no score is -Inf, +Inf or NaN, for a row of any
-// length; it is the quick answer for the usual row. Adding one to the exponent
-// field of a binary32 number without its sign carries into the sign's place
-// exactly when the exponent is all ones, so no comparison waits for another,
-// and two numbers fit one 64-bit word: no carry leaves the lower one.
-func AllFinite(values []float32) bool {
-	const (
-		unsigned = 0x7fffffff_7fffffff
-		one      = 0x00800000_00800000
-		carry    = 0x80000000_80000000
-	)
-	wild := uint64(0)
-	if len(values) >= 8 && uintptr(unsafe.Pointer(&values[0]))%8 == 0 {
-		// The words cover memory of values only, and are aligned.
-		words := unsafe.Slice((*uint64)(unsafe.Pointer(&values[0])), len(values)/8*4)
-		values = values[2*len(words):]
-		for len(words) >= 4 {
-			w := (*[4]uint64)(words)
-			wild |= (w[0]&unsigned + one) | (w[1]&unsigned + one) | (w[2]&unsigned + one) | (w[3]&unsigned + one)
-			words = words[4:]
-		}
-	}
-	for _, v := range values {
-		wild |= uint64(math.Float32bits(v))&unsigned + one
-	}
-	return wild&carry == 0
-}
+// length; it is the quick answer for the usual row.
+func AllFinite(values []float32) bool { return vec.AllFinite(values) }
 
 func badScores(format string, args ...any) *fault.Error {
 	return fault.New(fault.Data, "scores", "", format, args...)

@@ -1,14 +1,18 @@
 package dist
 
-import "math"
+import (
+	"math"
+
+	"lab/core/dist/vec"
+)
 
 // mass is what one pass over a row finds. Weights are relative to the largest
 // score, so that no exponential overflows: token i weighs exp(score_i - top),
 // and its probability is weight / total (times 1 - Unlisted). A score more than
-// about 745 below the top weighs exactly 0, and still belongs to the support.
+// about 708 below the top weighs exactly 0, and still belongs to the support.
 //
-// Sums run over the listed tokens in ascending order of id. A masked token adds
-// an exact 0, so a dense row and its sparse twin give the same bits.
+// Sums run in the order of package vec, which follows token ids: a dense row
+// and its sparse twin give the same bits.
 type mass struct {
 	top     float64 // largest score
 	total   float64 // sum of weights, at least 1
@@ -24,46 +28,14 @@ func removed(v float32) bool { return !Finite(v) }
 
 // topScore returns the largest score and the size of the support.
 func topScore(values []float32) (top float32, support int) {
-	top = float32(math.Inf(-1))
-	for _, v := range values {
-		if v > top {
-			top = v
-		}
-		if !removed(v) {
-			support++
-		}
-	}
-	return top, support
+	return vec.Max(values), vec.Support(values)
 }
 
 // weigh fills w, of the length of the row, with the weights of s.
 func weigh(s *Scores, w []float64) mass {
 	top, support := topScore(s.Values)
 	m := mass{top: float64(top), support: support}
-	for i, v := range s.Values {
-		if removed(v) {
-			w[i] = 0
-			continue
-		}
-		d := float64(v) - m.top
-		e := math.Exp(d)
-		w[i] = e
-		m.total += e
-		m.lean += e * d
-	}
-	return m
-}
-
-// reweigh returns the mass of a row whose weights, relative to the same top,
-// are known. It equals that of weigh to the bit.
-func reweigh(s *Scores, w []float64, top float64, support int) mass {
-	m := mass{top: top, support: support}
-	for i, e := range w {
-		if e > 0 {
-			m.total += e
-			m.lean += e * (float64(s.Values[i]) - top)
-		}
-	}
+	m.total, m.lean = vec.Weigh(w, s.Values, s.IDs, m.top)
 	return m
 }
 
@@ -101,13 +73,8 @@ func (m mass) entropyBounds(u, pMin float64, hidden int) Bounds {
 
 // pMin returns the smallest probability among the support.
 func pMin(s *Scores, m mass) float64 {
-	least := m.top
-	for _, v := range s.Values {
-		if !removed(v) && float64(v) < least {
-			least = float64(v)
-		}
-	}
-	return (1 - s.Unlisted) * math.Exp(least-m.top) / m.total
+	least := float64(vec.Least(s.Values))
+	return (1 - s.Unlisted) * vec.Exp(least-m.top) / m.total
 }
 
 // tailSlack is how far the exponentials of a row with an unlisted tail may sum

@@ -3,6 +3,7 @@ package dist
 import (
 	"math"
 
+	"lab/core/dist/vec"
 	"lab/core/fault"
 )
 
@@ -84,13 +85,7 @@ func (w *Workspace) Next(row *Scores) (Change, error) {
 		return Change{}, badScores("a token that the backend did not list has a score after the stage").
 			Fix("its probability before is unknown, so the divergence is; keep to listed tokens")
 	}
-	top, support := topScore(row.Values)
-	var m mass
-	if s.truncation && float64(top) == old.top {
-		m = reweigh(row, w.spare, old.top, support)
-	} else {
-		m = weigh(row, w.spare)
-	}
+	m := weigh(row, w.spare)
 	if err := checkTail(row, m); err != nil {
 		return Change{}, err
 	}
@@ -124,24 +119,65 @@ func sameSpace(old, row *Scores) error {
 	return nil
 }
 
-// split walks both rows in order of id. It fills w.at, and w.spare with the old
-// weight of every token of the new row.
+// split walks both rows in order of id and fills w.at, and w.spare with the old
+// weight of every token of the new row. Those are summed in the order in which
+// the old ones were, so that a stage that keeps all keeps a mass of exactly 1.
 func (w *Workspace) split(old, row *Scores, m mass) split {
 	s := split{truncation: true}
-	i := 0
-	drop := func(end int) {
-		for ; i < end; i++ {
-			if v := old.Values[i]; !removed(v) {
-				s.dropped += w.w[i]
-				s.droppedLean += w.w[i] * (float64(v) - m.top)
-			}
+	if old.IDs == nil && row.IDs == nil {
+		w.splitDense(&s, old, row, m)
+	} else {
+		w.splitSparse(&s, old, row, m)
+	}
+	s.kept = vec.Add(w.spare, row.IDs)
+	s.truncation = s.truncation && !s.entered
+	return s
+}
+
+// drop counts old tokens in [from, to) that are not in the new row.
+func (w *Workspace) drop(s *split, old *Scores, m mass, from, to int) {
+	weights := w.w[from:to]
+	for i, v := range old.Values[from:to] {
+		if !removed(v) {
+			s.dropped += weights[i]
+			s.droppedLean += weights[i] * (float64(v) - m.top)
 		}
 	}
+}
+
+// splitDense is splitSparse for rows in which every token has its place.
+func (w *Workspace) splitDense(s *split, old, row *Scores, m mass) {
+	same := true
+	for j, v := range row.Values {
+		before := old.Values[j]
+		w.at[j], w.spare[j] = int32(j), 0
+		switch {
+		case removed(v):
+			w.at[j] = -1
+			w.drop(s, old, m, j, j+1)
+		case removed(before):
+			w.at[j] = -1
+			s.entered = true
+		default:
+			w.spare[j] = w.w[j]
+			same = same && math.Float32bits(before) == math.Float32bits(v)
+		}
+	}
+	s.truncation = same
+}
+
+func (w *Workspace) splitSparse(s *split, old, row *Scores, m mass) {
+	i := 0
 	for j, v := range row.Values {
 		id := row.ID(j)
-		for i < len(old.Values) && old.ID(i) < id {
-			drop(i + 1)
+		from := i
+		if old.IDs == nil {
+			i = int(id)
 		}
+		for i < len(old.Values) && old.ID(i) < id {
+			i++
+		}
+		w.drop(s, old, m, from, i)
 		w.at[j], w.spare[j] = -1, 0
 		if i == len(old.Values) || old.ID(i) != id {
 			s.entered = s.entered || !removed(v)
@@ -149,20 +185,16 @@ func (w *Workspace) split(old, row *Scores, m mass) split {
 		}
 		switch before := old.Values[i]; {
 		case removed(v):
-			drop(i + 1)
-			continue
+			w.drop(s, old, m, i, i+1)
 		case removed(before):
 			s.entered = true
 		default:
-			s.kept += w.w[i]
 			w.at[j], w.spare[j] = int32(i), w.w[i]
 			s.truncation = s.truncation && math.Float32bits(before) == math.Float32bits(v)
 		}
 		i++
 	}
-	drop(len(old.Values))
-	s.truncation = s.truncation && !s.entered
-	return s
+	w.drop(s, old, m, i, len(old.Values))
 }
 
 // change computes the numbers of the ledger. Divergences use the general
@@ -266,7 +298,7 @@ func standing(s *Scores, m mass, token int32) (rank int, p float64) {
 		return 0, 0
 	}
 	v := float64(s.Values[s.Index(token)])
-	return rank, (1 - s.Unlisted) * math.Exp(v-m.top) / m.total
+	return rank, (1 - s.Unlisted) * vec.Exp(v-m.top) / m.total
 }
 
 // Compare returns what lies between two rows, with the memory of ws. It is

@@ -89,3 +89,30 @@ func (e *Engine) score(ctx context.Context, seq uint64, tokens []int32, start in
 	}
 	return out, nil
 }
+
+// Continuation returns the tokens of a prompt, begin token included when the
+// model asks for one, and those of the text after it. Both are tokenised
+// together; a token that spans the border counts as text. Without a prompt the
+// begin token alone comes before the text.
+func (e *Engine) Continuation(ctx context.Context, prompt, text string) (head, rest []int32, err error) {
+	if text == "" {
+		return nil, nil, fault.New(fault.Usage, "tokens", "text", "it is empty")
+	}
+	tokens, err := e.m.Encode(ctx, []byte(prompt+text), model.EncodeOptions{Begin: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	before := []int32{}
+	if prompt != "" {
+		if before, err = e.m.Encode(ctx, []byte(prompt), model.EncodeOptions{Begin: true}); err != nil {
+			return nil, nil, err
+		}
+	} else if e.info.Begin >= 0 {
+		before = []int32{e.info.Begin}
+	}
+	n := 0
+	for n < len(before) && n < len(tokens) && before[n] == tokens[n] {
+		n++
+	}
+	return tokens[:n], tokens[n:], nil
+}

@@ -1,6 +1,7 @@
 // Package samplers is the list of samplers that ship with lab. Each family has
-// a folder of its own: rescale moves scores, truncate removes tokens, selection
-// chooses one.
+// a folder of its own: mask removes tokens for reasons outside the distribution,
+// penalty looks at the history, rescale moves scores, truncate removes the
+// unlikely, selection chooses a token.
 //
 // What every sampler does is in its declaration; the rules are those of the
 // project's sampler catalogue, and testdata/golden holds what other systems
@@ -8,7 +9,11 @@
 package samplers
 
 import (
+	"slices"
+
 	"lab/core/plugin/sampler"
+	"lab/plugins/samplers/mask"
+	"lab/plugins/samplers/penalty"
 	"lab/plugins/samplers/rescale"
 	"lab/plugins/samplers/selection"
 	"lab/plugins/samplers/truncate"
@@ -17,11 +22,11 @@ import (
 // All returns every sampler, in the order in which they are listed to a reader:
 // by family, in the usual order of a chain.
 func All() []sampler.Sampler {
-	return []sampler.Sampler{
-		rescale.Temperature{},
-		truncate.TopK{},
-		truncate.TopP{},
-		selection.Sample{},
-		selection.Greedy{},
-	}
+	return slices.Concat(
+		mask.All(),
+		penalty.All(),
+		rescale.All(),
+		truncate.All(),
+		[]sampler.Sampler{selection.Sample{}, selection.Greedy{}},
+	)
 }

@@ -74,6 +74,7 @@ type Host struct {
 	mu       sync.Mutex
 	warnings []string
 	texts    map[string][]*Model // open models by vocabulary key
+	pieces   map[string][][]byte // vocabularies of no model, by key
 	closed   bool
 }
 
@@ -85,7 +86,7 @@ func New(opt Options) (*Host, error) {
 	if opt.Restarts == 0 {
 		opt.Restarts = defaultRestarts
 	}
-	h := &Host{opt: opt, log: opt.Logger, texts: map[string][]*Model{}}
+	h := &Host{opt: opt, log: opt.Logger, texts: map[string][]*Model{}, pieces: map[string][][]byte{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -86,6 +87,35 @@ func (h *Host) modelOf(key string) (*Model, error) {
 	}
 	return nil, fault.New(fault.Usage, "sampler call", "", "a stage reads the texts of tokens, and the call names no vocabulary of an open model (%s)",
 		fault.Quote(key, 80)).Fix("pass the model's VocabularyKey")
+}
+
+// AddVocabulary makes the texts of a vocabulary that belongs to no model known
+// under a key, which sampler calls may then name. The texts must not be changed
+// afterwards; a key that stands for others already is a usage error.
+func (h *Host) AddVocabulary(key string, pieces [][]byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old, taken := h.pieces[key]
+	if key == "" || len(h.texts[key]) > 0 || taken && !slices.EqualFunc(old, pieces, bytes.Equal) {
+		return fault.New(fault.Usage, "add vocabulary", fault.Quote(key, 80), "the key is empty or stands for other texts already")
+	}
+	h.pieces[key] = pieces
+	return nil
+}
+
+// piecesOf returns the texts of the vocabulary that a key stands for.
+func (h *Host) piecesOf(ctx context.Context, key string) ([][]byte, error) {
+	h.mu.Lock()
+	pieces, ok := h.pieces[key]
+	h.mu.Unlock()
+	if ok {
+		return pieces, nil
+	}
+	m, err := h.modelOf(key)
+	if err != nil {
+		return nil, err
+	}
+	return m.Pieces(ctx)
 }
 
 // open opens the model in a process. The first time fixes what it is; later

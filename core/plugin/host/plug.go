@@ -285,11 +285,7 @@ func (p *plug) attachTexts(ctx context.Context, i *instance, key string) (again 
 	if known {
 		return false, nil
 	}
-	m, err := p.host.modelOf(key)
-	if err != nil {
-		return false, err
-	}
-	pieces, err := m.Pieces(ctx)
+	pieces, err := p.host.piecesOf(ctx, key)
 	if err != nil {
 		return false, err
 	}

@@ -21,8 +21,9 @@ type Token struct {
 // TokenList is the value of a [Tokens] setting. It is immutable and safe for
 // concurrent use. Its String reads back to the same list.
 type TokenList struct {
-	text  string
-	items []Token
+	text     string
+	items    []Token
+	weighted bool // the items carry numbers
 }
 
 // mostTokens bounds the items of a list and the ids of one item.
@@ -44,7 +45,7 @@ func (l TokenList) MarshalJSON() ([]byte, error) { return json.Marshal(l.text) }
 // weighted; the number may be -inf.
 func ParseTokens(text string, weighted bool) (TokenList, error) {
 	p := tokenParser{text: text}
-	l := TokenList{}
+	l := TokenList{weighted: weighted}
 	for p.blanks(); p.at < len(text); p.blanks() {
 		if len(l.items) == mostTokens {
 			return TokenList{}, fmt.Errorf("it has more than %d items", mostTokens)
@@ -194,6 +195,9 @@ func (t Token) String() string {
 func (s Spec) tokensOf(v any) (TokenList, error) {
 	switch x := v.(type) {
 	case TokenList:
+		if x.weighted == s.Weighted { // checked when it was made
+			return x, nil
+		}
 		return ParseTokens(x.text, s.Weighted)
 	case string:
 		return ParseTokens(x, s.Weighted)

@@ -138,7 +138,9 @@ func (s *Set) resolve(call *Call) ([]stage, error) {
 func checked(specs param.Specs, values param.Values, op, name string) (param.Values, error) {
 	asDeclared := len(values) == len(specs)
 	for i := 0; asDeclared && i < len(specs); i++ {
-		asDeclared = values[i].Name == specs[i].Name && specs[i].Check(values[i].Value) == nil
+		// The text of a list is a legal value too, but stages read the list.
+		_, list := values[i].Value.(param.TokenList)
+		asDeclared = values[i].Name == specs[i].Name && list == (specs[i].Type == param.Tokens) && specs[i].Check(values[i].Value) == nil
 	}
 	if asDeclared {
 		return values, nil

@@ -36,11 +36,18 @@ func (*Chain) Class() script.Class {
 
 // chainOf builds the chain that an argument describes. Text and lists are
 // parsed and checked; every value's origin is the line of the call.
-func (e *Env) chainOf(c *script.Call, arg any) (*chain.Chain, error) {
+func (e *Env) chainOf(c *script.Call, arg any) (*chain.Chain, error) { return e.compatible(c, arg, "") }
+
+// compatible is chainOf under another system's rules, when one is named.
+func (e *Env) compatible(c *script.Call, arg any, system string) (*chain.Chain, error) {
 	from := origin(c)
 	var requests []chain.Request
 	switch v := arg.(type) {
 	case *Chain:
+		if system != "" {
+			return nil, fault.New(fault.Script, "chain", "", "a chain that was checked already cannot follow %q", system).
+				Fix("give its stages as text or a list")
+		}
 		return v.Chain, nil
 	case string:
 		r, err := chain.Parse(v, from)
@@ -59,7 +66,7 @@ func (e *Env) chainOf(c *script.Call, arg any) (*chain.Chain, error) {
 	}
 	var built *chain.Chain
 	err := c.Blocking(func() (err error) {
-		built, err = e.Session.Build(c.Context(), requests)
+		built, err = e.Session.Build(c.Context(), compatOf(requests, system, from))
 		return err
 	})
 	return built, err

@@ -103,17 +103,17 @@ func (*Distribution) Class() script.Class {
 			{
 				Name: "apply", Doc: "Returns the sampling distribution that a chain makes of this one, with its ledger and the token drawn.", Returns: "distribution",
 				Params: []script.Param{chainParam},
-				Options: []script.Param{
+				Options: append([]script.Param{
 					{Name: "seed", Type: script.Int(), Range: seedRange, Meaning: "run seed of the draw; left out, lab.seed"},
 					{Name: "sample", Type: script.Int(), Default: int64(0), Range: script.Between(0, 1<<32-1), Meaning: "index of the sample"},
-				},
+				}, passOptions()...),
 				Func: func(c *script.Call) (any, error) {
 					d := script.Self[*Distribution](c)
 					built, err := d.model.env.chainOf(c, c.Any("chain"))
 					if err != nil {
 						return nil, err
 					}
-					draw := experiment.Draw{Seed: d.model.env.Seed, Sample: uint64(c.Int("sample"))}
+					draw := experiment.Draw{Seed: d.model.env.Seed, Sample: uint64(c.Int("sample")), Passes: passes(c)}
 					if c.Given("seed") {
 						draw.Seed = uint64(c.Int("seed"))
 					}

@@ -107,11 +107,14 @@ func Module(e *Env) script.Module {
 			{
 				Name: "chain", Doc: "Checks a chain of stages; a selector is appended when there is none.", Returns: "chain",
 				Params: []script.Param{chainParam},
+				Options: []script.Param{{Name: "compat", Type: script.String(), Default: "",
+					Meaning: "follow another system's rules: llama.cpp, transformers, vllm, koboldcpp, webui, exllamav2 or aphrodite"}},
 				Func: func(c *script.Call) (any, error) {
-					chain, err := e.chainOf(c, c.Any("chain"))
+					chain, err := e.compatible(c, c.Any("chain"), c.String("compat"))
 					return &Chain{chain}, err
 				},
 			},
+			importMember(e),
 			{
 				Name: "samplers", Doc: "Lists the names of the samplers of every plugin.", Returns: "list of string",
 				Func: func(c *script.Call) (out any, err error) {
@@ -129,7 +132,7 @@ func Module(e *Env) script.Module {
 		},
 		Classes: []script.Class{
 			(*Model)(nil).Class(), (*Chain)(nil).Class(), (*Distribution)(nil).Class(), (*token)(nil).Class(),
-			(*Sample)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(),
+			(*Sample)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(), (*sequence)(nil).Class(),
 		},
 	}
 }

@@ -82,7 +82,7 @@ func (*Model) Class() script.Class {
 			{
 				Name: "generate", Doc: "Generates samples that continue a prompt; sample i depends on model, chain, seed and i only.", Returns: "list of sample",
 				Params: []script.Param{promptParam("the text to continue")},
-				Options: []script.Param{
+				Options: append([]script.Param{
 					{Name: "chain", Type: chainParam.Type, Default: "sample", Meaning: chainParam.Meaning},
 					{Name: "samples", Type: script.Int(), Default: int64(1), Range: script.Between(1, 1e6), Meaning: "how many samples"},
 					{Name: "first_sample", Type: script.Int(), Default: int64(0), Range: script.Between(0, 1<<32-1), Meaning: "index of the first sample"},
@@ -91,9 +91,11 @@ func (*Model) Class() script.Class {
 					{Name: "stop", Type: script.List(script.String()), Meaning: "stop strings; they may span tokens"},
 					{Name: "batch", Type: script.Int(), Default: int64(32), Range: script.Between(1, 4096), Meaning: "most samples in one forward call; changes the speed, never the result"},
 					{Name: "ledger", Type: script.Bool(), Default: true, Meaning: "record both distributions and every stage at every step"},
-				},
+				}, passOptions()...),
 				Func: func(c *script.Call) (any, error) { return script.Self[*Model](c).generate(c) },
 			},
+			searchMember(),
+			detectMember(),
 			{
 				Name: "surprisal_bits", Doc: "Returns -log2 of the probability that the model continues a prompt with a text; infinite when the model rules it out.", Returns: "float",
 				Params: []script.Param{promptParam("the context"), {Name: "text", Type: script.String(), Meaning: "the continuation"}},
@@ -158,10 +160,11 @@ func (m *Model) generate(c *script.Call) (any, error) {
 	if c.Given("seed") {
 		seed = uint64(c.Int("seed"))
 	}
+	further := passes(c)
 	jobs := make([]generate.Job, c.Int("samples"))
 	for i := range jobs {
 		jobs[i] = generate.Job{Prompt: []byte(c.String("prompt")), Chain: built, Seed: seed,
-			Sample: uint64(c.Int("first_sample")) + uint64(i), MaxTokens: int(c.Int("max_tokens")), Stop: c.Strings("stop")}
+			Sample: uint64(c.Int("first_sample")) + uint64(i), MaxTokens: int(c.Int("max_tokens")), Stop: c.Strings("stop"), Passes: further}
 	}
 	opt := generate.Options{Batch: int(c.Int("batch")), Ledger: c.Bool("ledger")}
 	r, err := blocking(c, func() (*generate.Result, error) { return m.run(c, jobs, opt) })

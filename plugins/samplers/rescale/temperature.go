@@ -1,13 +1,9 @@
-// Package rescale holds the samplers that move scores and remove nothing.
-//
-// Truncations are in package truncate. Start with [Temperature].
 package rescale
 
 import (
 	"math"
 
 	"lab/core/dist"
-	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
 )
@@ -54,8 +50,18 @@ func (Temperature) Apply(row *sampler.Row, set param.Values) error {
 		s.Unlisted = 0
 		return nil
 	case s.Unlisted > 0:
-		return fault.New(fault.Data, "temperature", "", "a mass of %.4g is unlisted, and what it becomes is not known", s.Unlisted).
-			Fix("truncate to listed tokens first, or use a backend that lists every token")
+		return unlisted(s, "temperature")
+	}
+	divide(s, t)
+	return nil
+}
+
+// divide divides the finite scores by a temperature, 0 being the limit: the best
+// token alone.
+func divide(s *dist.Scores, t float64) {
+	if t == 0 {
+		s.KeepBest(top(s.Values), 1, 1)
+		return
 	}
 	shift := 0.0
 	if largest(s.Values)/t > shiftAbove {
@@ -66,7 +72,6 @@ func (Temperature) Apply(row *sampler.Row, set param.Values) error {
 			s.Values[i] = float32(max((float64(v)-shift)/t, -math.MaxFloat32))
 		}
 	}
-	return nil
 }
 
 // top returns the largest score.

@@ -5,8 +5,7 @@
 package selection
 
 import (
-	"math"
-
+	"lab/core/dist/vec"
 	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
@@ -23,48 +22,24 @@ func (Sample) Declare() sampler.Declaration {
 		Kind:    sampler.Select,
 		Summary: "Draws one token with its probability and leaves the distribution as it is; one uniform number is looked up in the running sum over tokens in order of id.",
 		Source:  "Devroye 1986, Non-uniform random variate generation, chapter III.2 (inversion by sequential search)",
+		Formula: "the first i with p_0 + … + p_i > u",
 		Needs:   sampler.Needs{Uniforms: 1},
 	}
 }
 
-// blockSize is how many tokens lie between two remembered running sums, so that
-// a draw need not add up the row twice nor keep every weight.
-const blockSize = 1024
-
 // Apply chooses the first token, in ascending order of id, whose running sum of
-// weights exceeds uniform * total, all in float64. A token of weight 0 is never
-// drawn. The row is not changed. A row with an unlisted tail is refused.
+// weights exceeds uniform * total, all in float64; [vec.Draw] says how the sum
+// runs. A token of weight 0 is never drawn. The row is not changed. A row with
+// an unlisted tail is refused.
 func (Sample) Apply(row *sampler.Row, _ param.Values) error {
 	s := row.Scores
 	if s.Unlisted > 0 {
 		return fault.New(fault.Data, "sample", "", "a mass of %.4g is unlisted and cannot be drawn from", s.Unlisted).
 			Fix("truncate to listed tokens first, with top_k or top_p")
 	}
-	top := float64(s.Values[best(s.Values)])
-	var few [512]float64 // enough for 524,288 tokens
-	sums := few[:0]
-	total := 0.0
-	for i, v := range s.Values {
-		if i%blockSize == 0 {
-			sums = append(sums, total)
-		}
-		total += math.Exp(float64(v) - top)
-	}
-	// Rounding may carry the product up to the total, which no sum exceeds.
-	target := min(row.Uniforms[0]*total, math.Nextafter(total, 0))
-	b := len(sums) - 1
-	for sums[b] > target {
-		b--
-	}
-	// sum repeats the first pass from the block on, to the bit.
-	sum := sums[b]
-	for i := b * blockSize; i < len(s.Values); i++ {
-		if sum += math.Exp(float64(s.Values[i]) - top); sum > target {
-			row.Chosen = s.ID(i)
-			return nil
-		}
-	}
-	return fault.New(fault.Internal, "sample", "", "no running sum exceeds %v of %v", target, total)
+	top := float64(vec.Max(s.Values))
+	row.Chosen = s.ID(vec.Draw(s.Values, s.IDs, top, row.Uniforms[0]))
+	return nil
 }
 
 // Greedy takes the likeliest token.
@@ -78,6 +53,7 @@ func (Greedy) Declare() sampler.Declaration {
 		Kind:    sampler.Select,
 		Summary: "Takes the token of the highest score, the lowest id on ties; its sampling distribution is that token alone.",
 		Source:  "maximum a posteriori choice of one token; the limit of temperature to 0 with ties broken by id",
+		Formula: "the least i with l_i = max l",
 	}
 }
 
@@ -93,12 +69,4 @@ func (Greedy) Apply(row *sampler.Row, _ param.Values) error {
 }
 
 // best returns the place of the first of the largest scores.
-func best(values []float32) int {
-	at := 0
-	for i, v := range values {
-		if v > values[at] {
-			at = i
-		}
-	}
-	return at
-}
+func best(values []float32) int { return vec.First(values, vec.Max(values)) }

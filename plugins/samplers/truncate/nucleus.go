@@ -4,103 +4,73 @@ import (
 	"math"
 
 	"lab/core/dist"
+	"lab/core/dist/vec"
 )
-
-// buckets is how many counters a pass uses: 11 bits of the key, so that three
-// passes, at bits 21, 10 and 0, tell any two scores apart.
-const buckets = 1 << 11
-
-// histogram is the mass and the number of tokens by some bits of their keys.
-// Masses are sums in ascending order of id.
-type histogram struct {
-	mass  [buckets]float64
-	count [buckets]int32
-}
-
-// fill counts the tokens of the support by bits of their keys, the lowest of
-// them at shift. It returns their mass, relative to a token of score top.
-func (h *histogram) fill(values []float32, top float64, shift uint) float64 {
-	*h = histogram{}
-	total := 0.0
-	for _, v := range values {
-		if !dist.Finite(v) {
-			continue
-		}
-		w := math.Exp(float64(v) - top)
-		b := key(v) >> shift % buckets
-		h.mass[b] += w
-		h.count[b]++
-		total += w
-	}
-	return total
-}
-
-// only returns the n scores of one bucket, in their order.
-func only(values []float32, shift uint, bucket, n int) []float32 {
-	out := make([]float32, 0, n)
-	for _, v := range values {
-		if int(key(v)>>shift%buckets) == bucket && dist.Finite(v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// cross walks down from the largest scores and returns the bucket in which sum
-// reaches need, with the mass and number of tokens before it. When rounding
-// keeps the sum a hair below need it is the last bucket that has a token.
-func (h *histogram) cross(sum, need float64) (bucket int, before float64, above int) {
-	last := -1
-	for b := buckets - 1; b >= 0; b-- {
-		if h.count[b] == 0 {
-			continue
-		}
-		if last >= 0 {
-			sum += h.mass[last]
-			above += int(h.count[last])
-		}
-		last = b
-		if sum+h.mass[b] >= need {
-			break
-		}
-	}
-	return last, sum, above
-}
 
 // nucleus returns where to cut a row so that the shortest list of likeliest
 // tokens with a share >= p of the mass stays, and whether all of them together
 // reach p; if not, the cut keeps all.
 //
-// The mass is gathered by the leading bits of the score. The bucket in which
-// the running sum crosses the threshold is split by the bits that follow, until
-// its tokens are equal and their number follows by division: as exact as a full
-// sort, in linear time.
-func nucleus(values []float32, p float64) (c cut, ok bool) {
-	best := values[0]
-	for _, v := range values {
-		if v > best {
-			best = v
-		}
-	}
-	top := float64(best)
-	var h histogram
-	shift := uint(21)
-	total := h.fill(values, top, shift)
+// Tokens so light that all of the row could be left out without the rest
+// falling short are not looked at: usually most of them.
+func nucleus(s *dist.Scores, p float64) (c cut, ok bool) {
+	top := float64(vec.Max(s.Values))
+	total := vec.Sum(s.Values, s.IDs, top)
 	need := p * total * reached
-	b, sum, above := h.cross(0, need)
-	for _, next := range [2]uint{10, 0} {
-		values = only(values, shift, b, int(h.count[b]))
-		shift = next
-		h.fill(values, top, shift)
-		var n int
-		b, sum, n = h.cross(sum, need)
-		above += n
+	floor := float32(lowest)
+	if spare := (total - need) / float64(2*len(s.Values)); spare > 0 {
+		// Half of what is left over, and a score below rounding.
+		floor = below(top + math.Log(spare))
 	}
-	values = only(values, shift, b, int(h.count[b]))
-	floor, tied := values[0], len(values)
-	ties := tied
-	if each := math.Exp(float64(floor) - top); each > 0 {
-		ties = int(min(float64(tied), max(1, math.Ceil((need-sum)/each))))
-	}
-	return cut{floor: floor, ties: ties, n: above + ties}, need <= total
+	return cheapest(weights(s.Values, floor, top), need).byScore(), need <= total
 }
+
+// weights is the source of the scores that are at least floor, each with its
+// weight and the cheaper the larger.
+func weights(values []float32, floor float32, top float64) source {
+	s := byScore(values, floor, func(found []float32, weight []float64) { vec.Exps(weight, found, top) })
+	s.least, s.usual = -top, -max(float64(floor), top+math.Log(smallestUsual))
+	return s
+}
+
+// equals is the source of the finite scores, each of weight 1 and the cheaper
+// the larger.
+func equals(values []float32) source {
+	s := byScore(values, lowest, func(found []float32, weight []float64) {
+		for i := range found {
+			weight[i] = 1
+		}
+	})
+	if s.blocks > 1 {
+		s.least, s.usual = -float64(vec.Max(values)), -float64(vec.Least(values))
+	}
+	return s
+}
+
+func byScore(values []float32, floor float32, weigh func(found []float32, weight []float64)) source {
+	n := min(blockSize, len(values)) + slack
+	found := make([]float32, 0, n)
+	fill := func(b int, most float64, cost, weight []float64) int {
+		part := values[b*blockSize : min((b+1)*blockSize, len(values))]
+		found = vec.Pick(found[:0], part, max(floor, below(-most)))
+		cost = cost[:len(found)]
+		for i, v := range found {
+			cost[i] = -float64(v)
+		}
+		weigh(found, weight[:len(found)])
+		return len(found)
+	}
+	return source{blocks: (len(values) + blockSize - 1) / blockSize, room: n, fill: fill}
+}
+
+// below returns a score that is at most v, or the lowest.
+func below(v float64) float32 {
+	return math.Nextafter32(float32(max(v, lowest)), lowest)
+}
+
+// slack is the room that a search for scores wants beyond what it finds.
+const slack = 16
+
+// smallestUsual is a weight below which tokens share the last bin of a first
+// look; the loop after it tells them apart.
+const smallestUsual = 1e-30

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"lab/core/dist"
+	"lab/core/dist/vec"
 	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
@@ -34,6 +35,7 @@ func (TopK) Declare() sampler.Declaration {
 		Kind:    sampler.Reshape,
 		Summary: "Keeps the k likeliest tokens and removes the rest; of tokens tied at the cut, those of lowest id fill the k places.",
 		Source:  "Fan, Lewis, Dauphin 2018, Hierarchical neural story generation",
+		Formula: "keep i when rank(l_i) <= k, rank 1 being the largest, ties by id",
 		Params: param.Specs{
 			{
 				Name: "top_k", Aliases: []string{"k"}, Type: param.Int, Default: int64(40),
@@ -59,31 +61,40 @@ func (TopK) Apply(row *sampler.Row, set param.Values) error {
 	}
 	s := row.Scores
 	k = max(k, least)
-	support := supportOf(s.Values)
-	if s.Unlisted > 0 && k > int64(support) {
-		return fault.New(fault.Data, "top_k", "", "%d tokens are wanted but only %d are listed", k, support).
-			Fix("choose top_k up to %d, or a backend that lists every token", support)
+	if s.Unlisted > 0 {
+		if support := vec.Support(s.Values); k > int64(support) {
+			return fault.New(fault.Data, "top_k", "", "%d tokens are wanted but only %d are listed", k, support).
+				Fix("choose top_k up to %d, or a backend that lists every token", support)
+		}
 	}
-	if k >= int64(support) && s.Unlisted == 0 {
-		return nil
-	}
-	c := kLargest(s.Values, int(k))
-	if set.Text("ties") == tiesAll {
-		c.ties, c.n = tied(s, c)
-	}
-	if c.n < support {
-		s.KeepBest(c.floor, c.ties, c.n)
+	if k < int64(len(s.Values)) {
+		cutTo(s, int(k), set.Text("ties") == tiesAll)
 	}
 	s.Unlisted = 0
 	return nil
 }
 
-// tied returns the cut that keeps every token equal to the floor.
-func tied(s *dist.Scores, c cut) (ties, n int) {
-	for _, v := range s.Values {
-		if v == c.floor {
-			ties++
+// cutTo keeps the k best tokens, and with all those tied with the last. A row
+// of k tokens or fewer stays as it is, to the bit.
+func cutTo(s *dist.Scores, k int, all bool) {
+	c, places := kLargest(s.Values, k)
+	switch {
+	case c.removesNothing(s.Values):
+	case all:
+		s.KeepFrom(c.floor)
+	case places == nil:
+		s.KeepBest(c.floor, c.ties, c.n)
+	default:
+		n := 0
+		for _, at := range places {
+			if v := s.Values[at]; v > c.floor || v == c.floor && c.ties > 0 {
+				if v == c.floor {
+					c.ties--
+				}
+				places[n] = at
+				n++
+			}
 		}
+		s.KeepPlaces(places[:n])
 	}
-	return ties, c.n - c.ties + ties
 }

@@ -1,6 +1,7 @@
 package truncate
 
 import (
+	"lab/core/dist/vec"
 	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
@@ -18,6 +19,7 @@ func (TopP) Declare() sampler.Declaration {
 		Kind:    sampler.Reshape,
 		Summary: "Keeps the nucleus, the shortest list of likeliest tokens whose mass reaches p, and removes the rest; the token that crosses p stays, and tied tokens enter in order of id.",
 		Source:  "Holtzman, Buys, Du, Forbes, Choi 2019, The curious case of neural text degeneration",
+		Formula: "keep i when the p_j of all tokens ranked before it sum to less than top_p",
 		Params: param.Specs{
 			{
 				Name: "top_p", Aliases: []string{"p"}, Type: param.Float, Default: 0.95, Min: 0, Max: 1,
@@ -41,16 +43,16 @@ func (TopP) Apply(row *sampler.Row, set param.Values) error {
 		return nil
 	}
 	s := row.Scores
-	support := supportOf(s.Values)
-	c, ok := nucleus(s.Values, p/(1-s.Unlisted))
+	support := vec.Support(s.Values)
+	c, ok := nucleus(s, p/(1-s.Unlisted))
 	if s.Unlisted > 0 && (!ok || least > int64(support)) {
 		return fault.New(fault.Data, "top_p", "", "the nucleus of %g is not known: the %d listed tokens hold %.6g", p, support, 1-s.Unlisted).
 			Fix("choose top_p up to the listed mass, or a backend that lists every token")
 	}
-	if int64(c.n) < least {
-		c = kLargest(s.Values, int(min(least, int64(support))))
-	}
-	if c.n < support {
+	switch {
+	case int64(c.n) < least:
+		cutTo(s, int(min(least, int64(support))), false)
+	case c.n < support:
 		s.KeepBest(c.floor, c.ties, c.n)
 	}
 	s.Unlisted = 0

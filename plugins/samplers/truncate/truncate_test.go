@@ -136,40 +136,137 @@ func checkBoth(t testing.TB, values []float32, k int, p float64, minKeep int) {
 	}
 }
 
+// kinds are ways to fill a row.
+var kinds = []struct {
+	name string
+	draw func(r *rand.Rand) float32
+}{
+	{"gaussian", func(r *rand.Rand) float32 { return float32(r.NormFloat64() * 3) }},
+	{"many ties", func(r *rand.Rand) float32 { return float32(r.IntN(5)) }},
+	{"signed zeros", func(r *rand.Rand) float32 { return float32(math.Copysign(0, r.Float64()-0.5)) }},
+	{"peaked", func(r *rand.Rand) float32 { return float32(r.ExpFloat64() * 30) }},
+	{"nearly equal", func(r *rand.Rand) float32 { return 1 + float32(r.IntN(9))*0x1p-23 }},
+	{"all magnitudes", func(r *rand.Rand) float32 { return float32(math.Ldexp(r.Float64()-0.5, r.IntN(250)-125)) }},
+	{"crowded towards one score", func(r *rand.Rand) float32 { return float32(-math.Ldexp(1, -r.IntN(140))) }},
+	{"masked", func(r *rand.Rand) float32 {
+		if r.IntN(3) > 0 {
+			return negInf
+		}
+		return float32(r.NormFloat64())
+	}},
+}
+
 func TestCutsEqualTheFullSort(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	kinds := []struct {
-		name string
-		draw func() float32
-	}{
-		{"gaussian", func() float32 { return float32(r.NormFloat64() * 3) }},
-		{"many ties", func() float32 { return float32(r.IntN(5)) }},
-		{"signed zeros", func() float32 { return float32(math.Copysign(0, r.Float64()-0.5)) }},
-		{"peaked", func() float32 { return float32(r.ExpFloat64() * 30) }},
-		{"nearly equal", func() float32 { return 1 + float32(r.IntN(9))*0x1p-23 }},
-		{"all magnitudes", func() float32 { return float32(math.Ldexp(r.Float64()-0.5, r.IntN(250)-125)) }},
-		{"masked", func() float32 {
-			if r.IntN(3) > 0 {
-				return negInf
-			}
-			return float32(r.NormFloat64())
-		}},
-	}
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(11, 12))
 			for range 400 {
-				values := make([]float32, 1+r.IntN(400))
-				for i := range values {
-					values[i] = kind.draw()
+				checkRow(t, r, 1+r.IntN(400), kind.draw, nil)
+			}
+		})
+	}
+}
+
+// Rows of more than one block, and long enough that only a part of them comes
+// into question; sorted ones put all the best in one place.
+func TestCutsOfLongRowsEqualTheFullSort(t *testing.T) {
+	for _, kind := range kinds {
+		for _, order := range []struct {
+			name    string
+			arrange func([]float32)
+		}{
+			{"any order", func([]float32) {}},
+			{"ascending", func(v []float32) { slices.Sort(v) }},
+			{"descending", func(v []float32) { slices.Sort(v); slices.Reverse(v) }},
+		} {
+			t.Run(kind.name+"/"+order.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(13, 14))
+				for _, n := range []int{1023, 1024, 1025, 2500, 5000, 20000} {
+					checkRow(t, r, n, kind.draw, order.arrange)
 				}
-				p := r.Float64()
-				switch r.IntN(6) {
-				case 0:
-					p = 1 - math.Ldexp(1, -r.IntN(54))
-				case 1:
-					p = float64(r.IntN(11)) / 10
+			})
+		}
+	}
+}
+
+// checkRow checks one row at random settings, and at ones around the number of
+// tokens.
+func checkRow(t *testing.T, r *rand.Rand, n int, draw func(*rand.Rand) float32, arrange func([]float32)) {
+	t.Helper()
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = draw(r)
+	}
+	if arrange != nil {
+		arrange(values)
+	}
+	p := r.Float64()
+	switch r.IntN(6) {
+	case 0:
+		p = 1 - math.Ldexp(1, -r.IntN(54))
+	case 1:
+		p = float64(r.IntN(11)) / 10
+	}
+	k := r.IntN(n+3) - 1
+	if r.IntN(2) == 0 {
+		k = 1 + r.IntN(60)
+	}
+	checkBoth(t, values, k, p, r.IntN(4))
+}
+
+// cheapest against the sorted list, for costs that are no scores, sources that
+// leave out what costs too much, and needs that are never met.
+func TestCheapestEqualsTheSortedList(t *testing.T) {
+	costs := []struct {
+		name string
+		draw func(r *rand.Rand) float64
+	}{
+		{"gaussian", func(r *rand.Rand) float64 { return math.Abs(r.NormFloat64()) }},
+		{"ties", func(r *rand.Rand) float64 { return float64(r.IntN(4)) }},
+		{"equal", func(*rand.Rand) float64 { return 0.1 }},
+		{"all magnitudes", func(r *rand.Rand) float64 { return math.Ldexp(r.Float64(), r.IntN(2000)-1000) }},
+		{"below the normal numbers", func(r *rand.Rand) float64 { return float64(r.IntN(50)) * math.SmallestNonzeroFloat64 }},
+		{"far beyond the usual", func(r *rand.Rand) float64 { return 1e6 * r.Float64() }},
+	}
+	for _, c := range costs {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(15, 16))
+			for range 60 {
+				n := 1 + r.IntN(5000)
+				cost, weight := make([]float64, n), make([]float64, n)
+				order := make([]int, n)
+				for i := range cost {
+					cost[i], weight[i], order[i] = c.draw(r), float64(1+r.IntN(8)), i // whole: sums are exact
 				}
-				checkBoth(t, values, r.IntN(len(values)+3)-1, p, r.IntN(4))
+				leaveOut := r.IntN(2) == 0
+				src := source{blocks: (n + blockSize - 1) / blockSize, room: blockSize, usual: 2}
+				src.fill = func(b int, most float64, to, w []float64) (m int) {
+					for i := b * blockSize; i < min(n, (b+1)*blockSize); i++ {
+						if !leaveOut || cost[i] <= most {
+							to[m], w[m] = cost[i], weight[i]
+							m++
+						}
+					}
+					return m
+				}
+				need := math.Ceil(r.Float64() * 5 * float64(n))
+				got := cheapest(src, need)
+				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost[a], cost[b]) })
+				sum, want := 0.0, border{}
+				for _, i := range order {
+					if sum >= need && want.n > 0 {
+						break
+					}
+					if cost[i] != want.cost || want.n == 0 {
+						want.cost, want.ties = cost[i], 0
+					}
+					sum += weight[i]
+					want.ties++
+					want.n++
+				}
+				if got != want {
+					t.Fatalf("%d tokens, need %v: got %+v, want %+v", n, need, got, want)
+				}
 			}
 		})
 	}
@@ -189,24 +286,6 @@ func FuzzCutsEqualTheFullSort(f *testing.F) {
 		}
 		checkBoth(t, values, k, p, minKeep)
 	})
-}
-
-func TestKeyKeepsOrderAndReadsBack(t *testing.T) {
-	inOrder := []float32{-math.MaxFloat32, -1, -math.SmallestNonzeroFloat32, 0, math.SmallestNonzeroFloat32, 1, 1.0000001, math.MaxFloat32}
-	for i, v := range inOrder {
-		if got := score(key(v)); got != v {
-			t.Errorf("%v reads back as %v", v, got)
-		}
-		if i > 0 && key(inOrder[i-1]) >= key(v) {
-			t.Errorf("key(%v) is not below key(%v)", inOrder[i-1], v)
-		}
-	}
-	if key(float32(math.Copysign(0, -1))) != key(0) {
-		t.Error("zeros of different sign differ")
-	}
-	if key(negInf) >= key(-math.MaxFloat32) {
-		t.Error("a removed token does not come last")
-	}
 }
 
 func TestOffIsIdentityToTheBit(t *testing.T) {

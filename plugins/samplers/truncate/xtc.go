@@ -1,0 +1,149 @@
+package truncate
+
+import (
+	"math"
+
+	"lab/core/dist"
+	"lab/core/dist/vec"
+	"lab/core/fault"
+	"lab/core/plugin/param"
+	"lab/core/plugin/sampler"
+)
+
+// XTC excludes the top choices (p-e-w 2024).
+type XTC struct{}
+
+// The choices of its setting "mode".
+const (
+	xtcCoin     = "coin"
+	xtcExpected = "expected"
+)
+
+// Declare returns the declaration.
+func (XTC) Declare() sampler.Declaration {
+	return sampler.Declaration{
+		Name: "xtc", Aliases: []string{"exclude_top_choices"}, Kind: sampler.Reshape,
+		Summary: "With some probability, when two or more tokens reach a threshold, removes all of them but the least likely (of tied ones the highest id stays): what was unlikely becomes likely, and entropy may rise.",
+		Formula: "with probability q: among {p_i >= t}, if there are two or more, remove all but the last in rank",
+		Source:  "p-e-w 2024, Exclude Top Choices, text-generation-webui pull request 6335",
+		Params: param.Specs{
+			{
+				Name: "probability", Aliases: []string{"xtc_probability", "q"}, Type: param.Float, Default: 0.5, Min: 0, Max: 1,
+				Meaning: "how often the stage acts; 0 never",
+			},
+			{
+				Name: "threshold", Aliases: []string{"xtc_threshold"}, Type: param.Float, Default: 0.1, Min: 0, Max: 1,
+				Meaning: "the probability that makes a top choice; above 0.5 there cannot be two, and nothing happens",
+			},
+			{
+				Name: "mode", Type: param.Text, Default: xtcCoin, Choices: []string{xtcCoin, xtcExpected},
+				Meaning: "coin acts or not by a random number; expected leaves the mixture of both outcomes, which is the distribution of what coin leads to",
+			},
+			{
+				Name: "protect", Type: param.Tokens, Default: "",
+				Meaning: "tokens that are never removed, such as the end of text or a line break: ids, or texts of tokens",
+			},
+			{
+				Name: "min_keep", Aliases: []string{"min_tokens_to_keep"}, Type: param.Int, Default: int64(1), Min: 0, Max: math.Inf(1), Unit: "tokens",
+				Meaning: "do nothing when fewer tokens would be left; 0 is the same as 1",
+			},
+		},
+		Needs: sampler.Needs{Uniforms: 1},
+	}
+}
+
+// Apply throws the coin and removes the top choices, or mixes both outcomes.
+func (XTC) Apply(row *sampler.Row, set param.Values) error {
+	q, t, expected := set.Float("probability"), set.Float("threshold"), set.Text("mode") == xtcExpected
+	s := row.Scores
+	if q == 0 || t > 0.5 || !expected && !(row.Uniforms[0] < q) {
+		return nil
+	}
+	d := shapeOf(s)
+	f := max(ceil32(d.floorOf(t, s.Unlisted)), lowest)
+	chosen := vec.Find(make([]int32, 0, vec.Count(s.Values, f)+slack), s.Values, f)
+	if len(chosen) < 2 {
+		return nil
+	}
+	if s.Unlisted > 0 && len(chosen) == len(s.Values) {
+		return keepAbove(s, "xtc", float64(f), 1) // which refuses it
+	}
+	protected, err := tokensOf(row, set.Tokens("protect"))
+	if err != nil {
+		return err
+	}
+	last := chosen[0]
+	for _, at := range chosen {
+		if s.Values[at] <= s.Values[last] {
+			last = at
+		}
+	}
+	remove := make([]bool, len(s.Values))
+	n := 0
+	for _, at := range chosen {
+		if at != last && !protected[s.ID(int(at))] {
+			remove[at] = true
+			n++
+		}
+	}
+	if left := int64(vec.Support(s.Values) - n); n == 0 || left < max(1, set.Int("min_keep")) {
+		return nil
+	}
+	if expected && q < 1 {
+		mixed(s, remove, d, q)
+		return nil
+	}
+	s.Keep(func(i int) bool { return !remove[i] }, nil)
+	return nil
+}
+
+// mixed leaves q times the row without the removed tokens plus 1-q times the
+// row.
+func mixed(s *dist.Scores, remove []bool, d shape, q float64) {
+	kept := 0.0
+	for i, v := range s.Values {
+		if !remove[i] && v >= lowest {
+			kept += vec.Exp(float64(v) - d.top)
+		}
+	}
+	kept /= d.total
+	stay, go_ := math.Log(q/kept+1-q), math.Log(1-q)
+	for i, v := range s.Values {
+		if !(v >= lowest) {
+			continue
+		}
+		by := stay
+		if remove[i] {
+			by = go_
+		}
+		s.Values[i] = max(float32(float64(v)+by), lowest)
+	}
+}
+
+// tokensOf returns the tokens that a list names. A text stands for every token
+// of these bytes.
+func tokensOf(row *sampler.Row, list []param.Token) (map[int32]bool, error) {
+	out := map[int32]bool{}
+	for _, t := range list {
+		if t.IDs == nil {
+			n := len(out)
+			for id := range int32(row.Scores.Vocab) {
+				if string(row.Texts(id)) == t.Text {
+					out[id] = true
+				}
+			}
+			if len(out) == n {
+				return nil, fault.New(fault.Usage, "xtc", "", "protect: no token has the text %s", fault.Quote(t.Text, 40)).
+					Fix("pieces carry their leading space; or give the token's id")
+			}
+			continue
+		}
+		for _, id := range t.IDs {
+			if int(id) >= row.Scores.Vocab {
+				return nil, fault.New(fault.Usage, "xtc", "", "protect: token %d is outside the vocabulary of %d", id, row.Scores.Vocab)
+			}
+			out[id] = true
+		}
+	}
+	return out, nil
+}
