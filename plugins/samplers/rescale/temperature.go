@@ -19,6 +19,7 @@ func (Temperature) Declare() sampler.Declaration {
 		Aliases: []string{"temp", "t"},
 		Kind:    sampler.Reshape,
 		Summary: "Divides every score by the temperature: below 1 sharpens the distribution, above 1 flattens it; the order of tokens stays, and at 0 only the likeliest is kept (of tied ones the lowest id).",
+		Formula: "l_i / temperature",
 		Source:  "Ackley, Hinton, Sejnowski 1985, A learning algorithm for Boltzmann machines: p_i ∝ exp(l_i / T)",
 		Params: param.Specs{{
 			Name: "temperature", Aliases: []string{"t", "temp"}, Type: param.Float, Default: 1.0,

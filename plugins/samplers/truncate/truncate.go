@@ -12,5 +12,5 @@ import "lab/core/plugin/sampler"
 // listed.
 func All() []sampler.Sampler {
 	return []sampler.Sampler{TopK{}, TopP{}, MinP{}, TopA{}, Typical{}, Epsilon{}, Eta{}, TailFree{}, TopNSigma{}, TopH{}, XTC{},
-		PLess{}, PLessNorm{}}
+		PLess{}, PLessNorm{}, MinK{}, EES{}, ConformalTopP{}}
 }

@@ -100,24 +100,36 @@ func (XTC) Apply(row *sampler.Row, set param.Values) error {
 // mixed leaves q times the row without the removed tokens plus 1-q times the
 // row.
 func mixed(s *dist.Scores, remove []bool, d shape, q float64) {
-	kept := 0.0
+	// The kept mass may be too small for a number; its logarithm is not.
+	first, sum := math.Inf(-1), 0.0
 	for i, v := range s.Values {
-		if !remove[i] && v >= lowest {
-			kept += vec.Exp(float64(v) - d.top)
+		if !remove[i] {
+			first = max(first, float64(v))
 		}
 	}
-	kept /= d.total
-	stay, go_ := math.Log(q/kept+1-q), math.Log(1-q)
+	for i, v := range s.Values {
+		if !remove[i] && v >= lowest {
+			sum += vec.Exp(float64(v) - first)
+		}
+	}
+	lnKept := first + math.Log(sum) - d.top - math.Log(d.total)
+	without := math.Log(1 - q)
+	stay := sumOfLogs(math.Log(q)-lnKept, without)
 	for i, v := range s.Values {
 		if !(v >= lowest) {
 			continue
 		}
 		by := stay
 		if remove[i] {
-			by = go_
+			by = without
 		}
-		s.Values[i] = max(float32(float64(v)+by), lowest)
+		s.Values[i] = float32(max(-math.MaxFloat32, min(math.MaxFloat32, float64(v)+by)))
 	}
+}
+
+// sumOfLogs returns ln(e^a + e^b).
+func sumOfLogs(a, b float64) float64 {
+	return max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
 }
 
 // tokensOf returns the tokens that a list names. A text stands for every token
