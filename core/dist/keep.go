@@ -37,6 +37,27 @@ func (s *Scores) KeepPlaces(places []int32) {
 	s.IDs = s.IDs[:len(places)]
 }
 
+// Remove removes the tokens at the given places of Values, which ascend. A dense
+// row of which less than an eighth goes stays dense, with a score of -Inf there;
+// otherwise it becomes sparse.
+func (s *Scores) Remove(places []int32) {
+	if s.IDs == nil && 8*len(places) < len(s.Values) {
+		for _, at := range places {
+			s.Values[at] = float32(math.Inf(-1))
+		}
+		return
+	}
+	kept := make([]int32, 0, len(s.Values)-len(places))
+	for i := range s.Values {
+		if len(places) > 0 && int(places[0]) == i {
+			places = places[1:]
+			continue
+		}
+		kept = append(kept, int32(i))
+	}
+	s.KeepPlaces(kept)
+}
+
 // room is what a search for places may write beyond what it finds.
 const room = 16
 

@@ -123,6 +123,34 @@ func (s *Scores) Index(token int32) int {
 	return -1
 }
 
+// Revives returns a token in the support of s that is not in the support of
+// before, the lowest one, or -1 when there is none. Both rows are checked.
+func (s *Scores) Revives(before *Scores) int32 {
+	if s.IDs == nil && before.IDs == nil && len(s.Values) == len(before.Values) ||
+		s.IDs != nil && before.IDs != nil && slices.Equal(s.IDs, before.IDs) {
+		if vec.Within(s.Values, before.Values) {
+			return -1
+		}
+	}
+	i := 0
+	for j, v := range s.Values {
+		if !Finite(v) {
+			continue
+		}
+		id := s.ID(j)
+		if before.IDs == nil {
+			i = min(int(id), len(before.Values))
+		}
+		for i < len(before.Values) && before.ID(i) < id {
+			i++
+		}
+		if i == len(before.Values) || before.ID(i) != id || !Finite(before.Values[i]) {
+			return id
+		}
+	}
+	return -1
+}
+
 // Has reports whether a token is in the support: listed with a finite score.
 func (s *Scores) Has(token int32) bool {
 	i := s.Index(token)
@@ -153,25 +181,18 @@ func (s *Scores) Rank(token int32) int {
 // Check returns a data error naming the first token whose score is NaN or +Inf,
 // and one when no token has a finite score or the row is malformed.
 func (s *Scores) Check() error {
-	if s.Full() {
-		return nil
-	}
 	if err := s.checkShape(); err != nil {
 		return err
 	}
-	// The maximum alone cannot tell a NaN; the comparison below fails for a NaN
-	// and for +Inf alike.
-	best := float32(math.Inf(-1))
-	for i, v := range s.Values {
-		if !(v <= math.MaxFloat32) {
-			return badScores("token %d has score %v", s.ID(i), v).
-				Fix("a stage or backend before this one is at fault; scores are finite, or -Inf for a removed token")
-		}
-		if v > best {
-			best = v
+	if !vec.Legal(s.Values) {
+		for i, v := range s.Values {
+			if !(v <= math.MaxFloat32) {
+				return badScores("token %d has score %v", s.ID(i), v).
+					Fix("a stage or backend before this one is at fault; scores are finite, or -Inf for a removed token")
+			}
 		}
 	}
-	if !(best >= -math.MaxFloat32) {
+	if !Finite(vec.Max(s.Values)) {
 		return badScores("no token is left: all %d scores are -Inf or removed", s.Vocab).
 			Fix("loosen the stage that removed the last one")
 	}
@@ -192,6 +213,9 @@ func (s *Scores) checkShape() error {
 		return badScores("the unlisted mass is %g, outside [0, 1)", s.Unlisted)
 	case s.Unlisted > 0 && len(s.Values) >= s.Vocab:
 		return badScores("the unlisted mass is %g but all %d tokens are listed", s.Unlisted, s.Vocab)
+	}
+	if n := len(s.IDs); n == 0 || s.IDs[0] >= 0 && int(s.IDs[n-1]) < s.Vocab && vec.Ascending(s.IDs) {
+		return nil
 	}
 	last := int32(-1)
 	for i, id := range s.IDs {

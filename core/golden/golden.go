@@ -162,11 +162,9 @@ func (h *history) UnmarshalJSON(b []byte) error {
 		h.tokens, h.prompt = append(both.Prompt, both.Output...), len(both.Prompt)
 		return nil
 	}
-	if err := json.Unmarshal(b, &h.tokens); err != nil {
-		return err
-	}
-	h.prompt = len(h.tokens)
-	return nil
+	// A plain list is what was generated: the systems that tell prompt from
+	// output were given it so.
+	return json.Unmarshal(b, &h.tokens)
 }
 
 func strict(b []byte, v any) error {
@@ -189,19 +187,20 @@ func Read(r io.Reader, name string) (*File, error) {
 		return nil, bad("it has more than %d MiB", mostBytes>>20)
 	}
 	var file struct {
-		Schema  string            `json:"schema"`
+		Schema  schemaName        `json:"schema"`
 		Group   string            `json:"group"`
 		Systems map[string]string `json:"systems"`
 		Vocab   []piece           `json:"vocab"`
 		Cases   []json.RawMessage `json:"cases"`
 	}
-	if err := json.Unmarshal(data, &struct {
-		Schema *string `json:"schema"`
-	}{&file.Schema}); err != nil {
+	var head struct {
+		Schema schemaName `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, bad("it is no JSON object: %v", err)
 	}
-	if file.Schema != Schema {
-		return nil, bad("its schema is %s, and %q is read", fault.Quote(file.Schema, 40), Schema)
+	if head.Schema != Schema {
+		return nil, bad("its schema is %s, and %q is read", fault.Quote(string(head.Schema), 40), Schema)
 	}
 	if err := strict(data, &file); err != nil {
 		return nil, bad("%v", err)
@@ -214,7 +213,7 @@ func Read(r io.Reader, name string) (*File, error) {
 	for i, raw := range file.Cases {
 		c := &f.Cases[i]
 		if err := strict(raw, c); err != nil {
-			return nil, bad("case %d (%s): %v", i+1, fault.Quote(c.ID, 60), err)
+			return nil, bad("case %d (%s): %v", i+1, fault.Quote(idOf(raw), 60), misread(raw, err))
 		}
 		if c.ID == "" || seen[c.ID] {
 			return nil, bad("case %d: its id %s is empty or there twice", i+1, fault.Quote(c.ID, 60))
@@ -228,37 +227,6 @@ func Read(r io.Reader, name string) (*File, error) {
 		return nil, bad("%v", err)
 	}
 	return f, nil
-}
-
-// check returns what is wrong with a case by itself.
-func (c *Case) check() error {
-	if c.Method == "" {
-		return fmt.Errorf("it names no method")
-	}
-	if r := c.Input.Recipe; r != nil {
-		if err := r.check(); err != nil {
-			return err
-		}
-	}
-	if !(c.Tolerance.ProbRel >= 0 && c.Tolerance.ProbRel <= 1) {
-		return fmt.Errorf("its tolerance is %v, outside [0, 1]", c.Tolerance.ProbRel)
-	}
-	all := c.Answers
-	if c.Reference != nil {
-		all = append(all[:len(all):len(all)], *c.Reference)
-	}
-	for _, a := range all {
-		if a.Outcome == "" && len(a.Probs) > 0 && len(a.Probs) != len(a.Kept) ||
-			len(a.Logits) > 0 && len(a.Logits) != len(a.Kept) {
-			return fmt.Errorf("an answer has %d probabilities and %d logits for %d kept tokens", len(a.Probs), len(a.Logits), len(a.Kept))
-		}
-	}
-	for _, id := range c.History.tokens {
-		if id < 0 || id >= mostVocab {
-			return fmt.Errorf("its history has the token %d", id)
-		}
-	}
-	return nil
 }
 
 // piece is one entry of a file's vocabulary.
@@ -284,7 +252,9 @@ func vocabulary(list []piece) (pieces [][]byte, end []int32, err error) {
 				return nil, nil, fmt.Errorf("entry %d of its vocabulary: %v", i, err)
 			}
 		}
-		if p.Control {
+		// The system that was asked shows control tokens by their names, as texts;
+		// an end of text is none.
+		if p.End {
 			text = nil
 		}
 		pieces = append(pieces, text)

@@ -66,7 +66,7 @@ func (r *recipe) build() []float32 {
 		r.gaussian(out)
 	case "linear": // rank i goes to token (i*mul + add) mod n
 		for i := range out {
-			out[(i*r.Mul+r.Add)%r.N] = float32(-(float64(i) * r.Num) / r.Den)
+			out[(int64(i)*int64(r.Mul)+int64(r.Add))%int64(r.N)] = float32(-(float64(i) * r.Num) / r.Den)
 		}
 	case "const":
 		for i := range out {

@@ -3,7 +3,9 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,13 +32,18 @@ type unanswerable struct{ why string }
 
 func (u unanswerable) Error() string { return u.why }
 
+// broken is an error of the subject itself, not of a case.
+type broken struct{ error }
+
+func (b broken) Unwrap() error { return b.error }
+
 func cannot(format string, args ...any) error { return unanswerable{fmt.Sprintf(format, args...)} }
 
 // names are the methods whose sampler has another name than the method and does
 // not list it as an alias.
 var names = map[string]string{
-	"dist": "sample", "grammar_gbnf": "grammar", "logit_normalization": "logit_normalization",
-	"classifier_free_guidance": "cfg", "classifier_free_guidance_unbatched": "cfg", "inf_nan_remove": "repair", "sequence_bias": "logit_bias",
+	"dist": "sample", "grammar_gbnf": "grammar", "classifier_free_guidance": "cfg",
+	"classifier_free_guidance_unbatched": "cfg", "inf_nan_remove": "repair", "sequence_bias": "logit_bias",
 }
 
 // asked turns the parameters of a case into a question to a subject, under the
@@ -64,35 +71,55 @@ func (c *Case) asked(f *File, s Subject, system string) (*question, error) {
 			name = n
 		}
 		d, err := s.Lookup(name)
-		if err != nil {
+		switch {
+		case fault.KindOf(err) == fault.Usage:
 			return nil, cannot("there is no sampler %q", name)
+		case err != nil:
+			return nil, broken{err}
 		}
 		specs, err := d.ParamsFor(system)
 		if err != nil {
 			return nil, cannot("sampler %q does not follow %s", d.Name, system)
 		}
 		var given []param.Setting
-		for key, raw := range params {
+		for _, key := range slices.Sorted(maps.Keys(params)) { // sorted, so that of several errors always the same is reported
 			if key == "method" {
 				continue
 			}
-			settings, err := q.setting(method, key, raw, specs, system == "")
+			settings, err := q.setting(method, key, params[key], specs)
 			if err != nil {
 				return nil, err
 			}
 			given = append(given, settings...)
 		}
-		if _, has := specs.Find("breakers"); has && method == "dry" && params["breakers"] == nil {
-			given = append(given, param.Setting{Name: "breakers", Value: "", Origin: "golden"}) // a case without breakers has none
+		for _, u := range unsaid {
+			if _, has := specs.Find(u.setting); has && u.method == method && params[u.setting] == nil {
+				given = append(given, param.Setting{Name: u.setting, Value: u.value, Origin: "golden"})
+			}
 		}
 		values, err := specs.Resolve("case", d.Name, given)
 		if err != nil {
 			return nil, err
 		}
+		if n, ok := number64(params["last_n"]); ok && n < 0 && method == "penalties" && system == "" {
+			return nil, cannot("the subject takes last_n = %v, which the schema has no window for", n)
+		}
 		q.stages = append(q.stages, sampler.Stage{Sampler: d.Name, Values: values, System: system})
 		q.decls = append(q.decls, d)
 	}
 	return q, nil
+}
+
+// unsaid are settings that a case does not give and whose default is not what
+// it means.
+var unsaid = []struct{ method, setting, value string }{
+	{"dry", "breakers", ""},                        // a case without breakers has none
+	{"classifier_free_guidance", "form", "logits"}, // the other of the two methods works on log probabilities
+}
+
+// number64 returns a JSON number, and false for anything else.
+func number64(raw json.RawMessage) (v float64, ok bool) {
+	return v, raw != nil && json.Unmarshal(raw, &v) == nil
 }
 
 // elsewhere are parameters that are no settings but part of the question.
@@ -113,7 +140,10 @@ func (q *question) elsewhere(method, key string, raw json.RawMessage) (taken boo
 	case "classifier_free_guidance.unconditional", "classifier_free_guidance_unbatched.unconditional":
 		return read(&q.passes)
 	case "min_new_tokens.prompt_length", "exponential_decay_length_penalty.prompt_length":
-		return read(&q.prompt)
+		if taken, err = read(&q.prompt); err == nil && (q.prompt < 0 || q.prompt > len(q.tokens)) {
+			err = cannot("its prompt has %d tokens, and its history %d", q.prompt, len(q.tokens))
+		}
+		return taken, err
 	case "min_length.eos", "min_new_tokens.eos", "exponential_decay_length_penalty.eos":
 		return read(&q.end)
 	case "bad_words.eos": // protected there; no entry of the list is that token
@@ -125,12 +155,11 @@ func (q *question) elsewhere(method, key string, raw json.RawMessage) (taken boo
 // renamed are parameters whose setting has another name and does not list it as
 // an alias.
 var renamed = map[string]string{
-	"bad_words.bad_words": "tokens", "forced_bos.bos": "token", "forced_eos.eos": "token", "classifier_free_guidance.scale": "scale",
-	"sequence_bias.bias": "bias", "no_repeat_ngram.n": "n",
+	"bad_words.bad_words": "tokens", "forced_bos.bos": "token",
 }
 
 // setting returns what a parameter sets.
-func (q *question) setting(method, key string, raw json.RawMessage, specs param.Specs, own bool) ([]param.Setting, error) {
+func (q *question) setting(method, key string, raw json.RawMessage, specs param.Specs) ([]param.Setting, error) {
 	if taken, err := q.elsewhere(method, key, raw); taken {
 		return nil, err
 	}
@@ -143,11 +172,6 @@ func (q *question) setting(method, key string, raw json.RawMessage, specs param.
 		return nil, cannot("its parameter %q has no setting", key)
 	}
 	v, err := valueOf(raw, spec)
-	if n, ok := v.(int64); ok && n < 0 && own && method+"."+key == "penalties.last_n" {
-		// The schema's windows begin at 0; a subject may give -1 a meaning of its
-		// own, such as the whole history.
-		return nil, fault.New(fault.Usage, "case", method, "last_n = %d is outside [0, ∞)", n)
-	}
 	if err != nil {
 		return nil, cannot("its parameter %s cannot be read: %v", key, err)
 	}
@@ -194,11 +218,15 @@ func listOf(list []any, spec param.Spec) (any, error) {
 			if len(pair) != 2 {
 				return nil, fmt.Errorf("an entry is no pair")
 			}
-			w, ok := pair[1].(float64)
-			if !ok {
+			switch w := pair[1].(type) {
+			case float64:
+				weight = "=" + strconv.FormatFloat(w, 'g', -1, 64)
+			case string: // "-inf"; the setting judges any other
+				weight = "=" + w
+			default:
 				return nil, fmt.Errorf("a weight is no number")
 			}
-			weight, e = "="+strconv.FormatFloat(w, 'g', -1, 64), pair[0]
+			e = pair[0]
 		}
 		item, err := itemOf(e)
 		if err != nil {

@@ -29,6 +29,21 @@ func expsAVX2(dst *float64, values *float32, groups int, top float64)
 //go:noescape
 func momentsAVX2(a *float64, b *float64, values *float32, groups int, shift float64)
 
+// legalAVX2 returns the largest of the bits of n values, a multiple of one vector, read with a sign and without one, or 0 if larger.
+//
+//go:noescape
+func legalAVX2(values *float32, n int) (signed int32, unsigned uint32)
+
+// ascendingAVX2 returns ones when each of n ids, a multiple of one vector, is below the one after it, which is also read.
+//
+//go:noescape
+func ascendingAVX2(ids *int32, n int) uint32
+
+// withinAVX2 returns ones when before is finite wherever values is, for n values, a multiple of one vector, without NaN and +Inf.
+//
+//go:noescape
+func withinAVX2(values *float32, n int, before *float32) uint32
+
 // maxAVX2 returns the largest of n values, a multiple of one vector; a zero may have either sign.
 //
 //go:noescape

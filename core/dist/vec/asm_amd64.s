@@ -246,6 +246,24 @@ DATA unit<>+56(SB)/4, $0x00000001
 DATA unit<>+60(SB)/4, $0x00000001
 GLOBL unit<>(SB), RODATA|NOPTR, $64
 
+DATA lowest32<>+0(SB)/4, $0xff7fffff
+DATA lowest32<>+4(SB)/4, $0xff7fffff
+DATA lowest32<>+8(SB)/4, $0xff7fffff
+DATA lowest32<>+12(SB)/4, $0xff7fffff
+DATA lowest32<>+16(SB)/4, $0xff7fffff
+DATA lowest32<>+20(SB)/4, $0xff7fffff
+DATA lowest32<>+24(SB)/4, $0xff7fffff
+DATA lowest32<>+28(SB)/4, $0xff7fffff
+DATA lowest32<>+32(SB)/4, $0xff7fffff
+DATA lowest32<>+36(SB)/4, $0xff7fffff
+DATA lowest32<>+40(SB)/4, $0xff7fffff
+DATA lowest32<>+44(SB)/4, $0xff7fffff
+DATA lowest32<>+48(SB)/4, $0xff7fffff
+DATA lowest32<>+52(SB)/4, $0xff7fffff
+DATA lowest32<>+56(SB)/4, $0xff7fffff
+DATA lowest32<>+60(SB)/4, $0xff7fffff
+GLOBL lowest32<>(SB), RODATA|NOPTR, $64
+
 DATA places<>+0(SB)/8, $0x0000000000000000
 DATA places<>+8(SB)/8, $0x0000000000000000
 DATA places<>+16(SB)/8, $0x0000000000000001
@@ -881,6 +899,202 @@ groups_end:
 	VMOVUPD Y12, (CX)
 	VMOVUPD Y11, 32(AX)
 	VMOVUPD Y13, 32(CX)
+	VZEROUPPER
+	RET
+
+// func legalAVX2(values *float32, n int) (signed int32, unsigned uint32)
+// Requires: AVX, AVX2
+TEXT ·legalAVX2(SB), NOSPLIT, $0-24
+	MOVQ   values+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	CMPQ   CX, $0x00000020
+	JL     four_end
+
+four:
+	VPMAXSD (AX), Y0, Y0
+	VPMAXUD (AX), Y4, Y4
+	VPMAXSD 32(AX), Y1, Y1
+	VPMAXUD 32(AX), Y5, Y5
+	VPMAXSD 64(AX), Y2, Y2
+	VPMAXUD 64(AX), Y6, Y6
+	VPMAXSD 96(AX), Y3, Y3
+	VPMAXUD 96(AX), Y7, Y7
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000020, CX
+	CMPQ    CX, $0x00000020
+	JGE     four
+
+four_end:
+	CMPQ CX, $0x00000008
+	JL   one_end
+
+one:
+	VPMAXSD (AX), Y0, Y0
+	VPMAXUD (AX), Y4, Y4
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000008, CX
+	CMPQ    CX, $0x00000008
+	JGE     one
+
+one_end:
+	VPMAXSD      Y1, Y0, Y0
+	VPMAXSD      Y3, Y2, Y2
+	VPMAXSD      Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPMAXSD      X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VPMAXSD      X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VPMAXSD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, signed+16(FP)
+	VMOVAPS      Y4, Y0
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y6, Y2
+	VMOVAPS      Y7, Y3
+	VPMAXUD      Y1, Y0, Y0
+	VPMAXUD      Y3, Y2, Y2
+	VPMAXUD      Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, unsigned+20(FP)
+	VZEROUPPER
+	RET
+
+// func ascendingAVX2(ids *int32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·ascendingAVX2(SB), NOSPLIT, $0-20
+	MOVQ     ids+0(FP), AX
+	MOVQ     n+8(FP), CX
+	VPCMPEQD Y0, Y0, Y0
+	VPCMPEQD Y1, Y1, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPCMPEQD Y3, Y3, Y3
+	CMPQ     CX, $0x00000020
+	JL       four_end
+
+four:
+	VMOVDQU  4(AX), Y4
+	VPCMPGTD (AX), Y4, Y4
+	VPAND    Y4, Y0, Y0
+	VMOVDQU  36(AX), Y5
+	VPCMPGTD 32(AX), Y5, Y5
+	VPAND    Y5, Y1, Y1
+	VMOVDQU  68(AX), Y6
+	VPCMPGTD 64(AX), Y6, Y6
+	VPAND    Y6, Y2, Y2
+	VMOVDQU  100(AX), Y7
+	VPCMPGTD 96(AX), Y7, Y7
+	VPAND    Y7, Y3, Y3
+	ADDQ     $0x00000080, AX
+	SUBQ     $0x00000020, CX
+	CMPQ     CX, $0x00000020
+	JGE      four
+
+four_end:
+	CMPQ CX, $0x00000008
+	JL   one_end
+
+one:
+	VMOVDQU  4(AX), Y4
+	VPCMPGTD (AX), Y4, Y4
+	VPAND    Y4, Y0, Y0
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000008, CX
+	CMPQ     CX, $0x00000008
+	JGE      one
+
+one_end:
+	VPAND        Y1, Y0, Y0
+	VPAND        Y3, Y2, Y2
+	VPAND        Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VPAND        X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func withinAVX2(values *float32, n int, before *float32) uint32
+// Requires: AVX, AVX2
+TEXT ·withinAVX2(SB), NOSPLIT, $0-28
+	MOVQ     values+0(FP), AX
+	MOVQ     n+8(FP), CX
+	MOVQ     before+16(FP), DX
+	SUBQ     AX, DX
+	VMOVUPS  lowest32<>+0(SB), Y8
+	VPCMPEQD Y0, Y0, Y0
+	VPCMPEQD Y1, Y1, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPCMPEQD Y3, Y3, Y3
+	CMPQ     CX, $0x00000020
+	JL       four_end
+
+four:
+	VCMPPS $0x1e, (AX), Y8, Y4
+	VCMPPS $0x12, (AX)(DX*1), Y8, Y9
+	VPOR   Y9, Y4, Y4
+	VPAND  Y4, Y0, Y0
+	VCMPPS $0x1e, 32(AX), Y8, Y5
+	VCMPPS $0x12, 32(AX)(DX*1), Y8, Y9
+	VPOR   Y9, Y5, Y5
+	VPAND  Y5, Y1, Y1
+	VCMPPS $0x1e, 64(AX), Y8, Y6
+	VCMPPS $0x12, 64(AX)(DX*1), Y8, Y9
+	VPOR   Y9, Y6, Y6
+	VPAND  Y6, Y2, Y2
+	VCMPPS $0x1e, 96(AX), Y8, Y7
+	VCMPPS $0x12, 96(AX)(DX*1), Y8, Y9
+	VPOR   Y9, Y7, Y7
+	VPAND  Y7, Y3, Y3
+	ADDQ   $0x00000080, AX
+	SUBQ   $0x00000020, CX
+	CMPQ   CX, $0x00000020
+	JGE    four
+
+four_end:
+	CMPQ CX, $0x00000008
+	JL   one_end
+
+one:
+	VCMPPS $0x1e, (AX), Y8, Y4
+	VCMPPS $0x12, (AX)(DX*1), Y8, Y9
+	VPOR   Y9, Y4, Y4
+	VPAND  Y4, Y0, Y0
+	ADDQ   $0x00000020, AX
+	SUBQ   $0x00000008, CX
+	CMPQ   CX, $0x00000008
+	JGE    one
+
+one_end:
+	VPAND        Y1, Y0, Y0
+	VPAND        Y3, Y2, Y2
+	VPAND        Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VPAND        X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+24(FP)
 	VZEROUPPER
 	RET
 

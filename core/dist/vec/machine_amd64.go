@@ -1,6 +1,10 @@
 package vec
 
-import "golang.org/x/sys/cpu"
+import (
+	"math"
+
+	"golang.org/x/sys/cpu"
+)
 
 func machineLevel() level {
 	switch x := &cpu.X86; {
@@ -24,16 +28,16 @@ func (l level) width() int {
 	return 8
 }
 
-// whole returns how many scores of a row go to assembly.
-func (l level) whole(values []float32) int {
+// whole returns how many of n scores go to assembly.
+func (l level) whole(n int) int {
 	if l == portable {
 		return 0
 	}
-	return len(values) &^ (l.width() - 1)
+	return n &^ (l.width() - 1)
 }
 
 func maxOf(l level, values []float32) float32 {
-	n := l.whole(values)
+	n := l.whole(len(values))
 	rest := portableMax(values[n:])
 	if n == 0 {
 		return rest
@@ -45,7 +49,7 @@ func maxOf(l level, values []float32) float32 {
 }
 
 func leastOf(l level, values []float32) float32 {
-	n := l.whole(values)
+	n := l.whole(len(values))
 	rest := portableLeast(values[n:])
 	if n == 0 {
 		return rest
@@ -60,7 +64,7 @@ func leastOf(l level, values []float32) float32 {
 const infinity = 0x7f800000
 
 func finiteOf(l level, values []float32) bool {
-	n := l.whole(values)
+	n := l.whole(len(values))
 	ok := portableFinite(values[n:])
 	switch {
 	case n == 0 || !ok:
@@ -71,8 +75,33 @@ func finiteOf(l level, values []float32) bool {
 	return finiteAVX2(&values[0], n) < infinity
 }
 
+// narrow is level.whole for passes without code for AVX-512.
+func (l level) narrow(n int) int { return min(l, avx2).whole(n) }
+
+func legalOf(l level, values []float32) bool {
+	n := l.narrow(len(values))
+	if n > 0 {
+		signed, unsigned := legalAVX2(&values[0], n)
+		if signed >= infinity || unsigned > 1<<31|infinity {
+			return false
+		}
+	}
+	return portableLegal(values[n:])
+}
+
+func withinOf(l level, values, before []float32) bool {
+	n := l.narrow(len(values))
+	return portableWithin(values[n:], before[n:]) && (n == 0 || withinAVX2(&values[0], n, &before[0]) == math.MaxUint32)
+}
+
+func ascendingOf(l level, ids []int32) bool {
+	// The last id has none after it.
+	n := l.narrow(max(0, len(ids)-1))
+	return portableAscending(ids[n:]) && (n == 0 || ascendingAVX2(&ids[0], n) == math.MaxUint32)
+}
+
 func countOf(l level, values []float32, floor float32) int {
-	n := l.whole(values)
+	n := l.whole(len(values))
 	rest := portableCount(values[n:], floor)
 	switch {
 	case n == 0:
@@ -85,7 +114,7 @@ func countOf(l level, values []float32, floor float32) int {
 
 func searchIn(l level, dst []int32, values []float32, base int, floor float32) (places []int32, seen int) {
 	limit := cap(dst) - len(dst) - slack
-	if n := l.whole(values); n > 0 && limit >= 0 {
+	if n := l.whole(len(values)); n > 0 && limit >= 0 {
 		to := dst[len(dst):cap(dst)]
 		var found int
 		if l == avx512 {
@@ -104,7 +133,7 @@ func searchIn(l level, dst []int32, values []float32, base int, floor float32) (
 
 func pickIn(l level, dst, values []float32, floor float32) (picked []float32, seen int) {
 	limit := cap(dst) - len(dst) - slack
-	if n := l.whole(values); n > 0 && limit >= 0 {
+	if n := l.whole(len(values)); n > 0 && limit >= 0 {
 		to := dst[len(dst):cap(dst)]
 		var found int
 		if l == avx512 {

@@ -9,6 +9,9 @@ func machineLevel() level { return portable }
 func maxOf(_ level, values []float32) float32                   { return portableMax(values) }
 func leastOf(_ level, values []float32) float32                 { return portableLeast(values) }
 func finiteOf(_ level, values []float32) bool                   { return portableFinite(values) }
+func legalOf(_ level, values []float32) bool                    { return portableLegal(values) }
+func withinOf(_ level, values, before []float32) bool           { return portableWithin(values, before) }
+func ascendingOf(_ level, ids []int32) bool                     { return portableAscending(ids) }
 func countOf(_ level, values []float32, floor float32) int      { return portableCount(values, floor) }
 func expsInto(_ level, dst []float64, v []float32, top float64) { portableExps(dst, v, top) }
 func sumGroups(_ level, a *sums, v []float32, top float64)      { portableSum(a, v, top) }

@@ -35,6 +35,33 @@ func portableFinite(values []float32) bool {
 	return wild&carry == 0
 }
 
+func portableLegal(values []float32) bool {
+	for _, v := range values {
+		if !(v <= math.MaxFloat32) {
+			return false
+		}
+	}
+	return true
+}
+
+func portableWithin(values, before []float32) bool {
+	for i, v := range values {
+		if v >= -math.MaxFloat32 && !(before[i] >= -math.MaxFloat32) {
+			return false
+		}
+	}
+	return true
+}
+
+func portableAscending(ids []int32) bool {
+	for i := 1; i < len(ids); i++ {
+		if ids[i-1] >= ids[i] {
+			return false
+		}
+	}
+	return true
+}
+
 func portableCount(values []float32, floor float32) (n int) {
 	for _, v := range values {
 		if v >= floor {

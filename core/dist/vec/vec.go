@@ -58,6 +58,16 @@ func Least(values []float32) float32 { return leastOf(best, values) + 0 }
 // length.
 func AllFinite(values []float32) bool { return finiteOf(best, values) }
 
+// Legal reports whether every score is finite or -Inf: none is +Inf or NaN.
+func Legal(values []float32) bool { return legalOf(best, values) }
+
+// Within reports whether before is finite wherever values is: no token that was
+// removed has a score again. The rows list the same tokens.
+func Within(values, before []float32) bool { return withinOf(best, values, before[:len(values)]) }
+
+// Ascending reports whether each number is larger than the one before it.
+func Ascending(ids []int32) bool { return ascendingOf(best, ids) }
+
 // Count returns how many scores are at least floor.
 func Count(values []float32, floor float32) int { return countOf(best, values, floor) }
 

@@ -218,6 +218,61 @@ func TestScansAtTheEdges(t *testing.T) {
 	}
 }
 
+// One odd entry anywhere, at every length around whole vectors, is found.
+func TestChecksFindOneOddEntryAnywhere(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	odd := []float32{nan, inf, math.Float32frombits(0xffffffff), math.Float32frombits(0x7f800001), math.Float32frombits(0xff800001)}
+	usual := []float32{0, float32(math.Copysign(0, -1)), 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}
+	for l := portable; l <= best; l++ {
+		for n := range 70 {
+			row, ids := make([]float32, n), make([]int32, n)
+			for i := range row {
+				row[i], ids[i] = usual[i%len(usual)], int32(3*i)
+			}
+			removed := slices.Clone(row)
+			for i := range removed {
+				removed[i] = negInf
+			}
+			if !legalOf(l, row) || !finiteOf(l, row) || !legalOf(l, removed) || !withinOf(l, row, row) || !withinOf(l, removed, row) || !ascendingOf(l, ids) {
+				t.Fatalf("%v: a row of %d is refused", l, n)
+			}
+			if n > 0 && (withinOf(l, row, removed) || finiteOf(l, removed)) {
+				t.Fatalf("%v: %d removed tokens are not found", l, n)
+			}
+			for i := range row {
+				old := row[i]
+				for _, v := range odd {
+					if row[i] = v; legalOf(l, row) || finiteOf(l, row) {
+						t.Fatalf("%v, length %d: %v at %d is not found", l, n, v, i)
+					}
+				}
+				row[i] = negInf
+				if !legalOf(l, row) || finiteOf(l, row) || !withinOf(l, row, usualLike(row, old, i)) || withinOf(l, usualLike(row, old, i), row) {
+					t.Fatalf("%v, length %d: -Inf at %d", l, n, i)
+				}
+				row[i] = old
+				if i == 0 {
+					continue
+				}
+				for _, by := range []int32{3, 4, math.MaxInt32} {
+					was := ids[i]
+					if ids[i] -= by; ascendingOf(l, ids) {
+						t.Fatalf("%v, length %d: %d at %d after %d is not found", l, n, ids[i], i, ids[i-1])
+					}
+					ids[i] = was
+				}
+			}
+		}
+	}
+}
+
+// usualLike returns row with v at i.
+func usualLike(row []float32, v float32, i int) []float32 {
+	c := slices.Clone(row)
+	c[i] = v
+	return c
+}
+
 func TestFirstLooksAtEveryPlace(t *testing.T) {
 	values := make([]float32, 3*block+5)
 	for i := range values {

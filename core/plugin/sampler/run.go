@@ -309,7 +309,7 @@ func (st *stage) hold(it *Item, r *Row, given dist.Scores, full, left bool, sp *
 		return bad("it left a state of %d bytes, more than %d", len(r.State), MaxState)
 	}
 	if !full {
-		if id := revived(&sp.before, &it.Scores); id >= 0 {
+		if id := it.Scores.Revives(&sp.before); id >= 0 {
 			return bad("it gave a score to token %d, which an earlier stage removed", id)
 		}
 	}
@@ -365,23 +365,4 @@ func inPlace(given []float32, s *dist.Scores) bool {
 		s.Values = given[:copy(given, s.Values)]
 	}
 	return true
-}
-
-// revived returns the first token in the support of after but not of before,
-// or -1.
-func revived(before, after *dist.Scores) int32 {
-	i := 0
-	for j, v := range after.Values {
-		if !dist.Finite(v) {
-			continue
-		}
-		id := after.ID(j)
-		for i < len(before.Values) && before.ID(i) < id {
-			i++
-		}
-		if i == len(before.Values) || before.ID(i) != id || !dist.Finite(before.Values[i]) {
-			return id
-		}
-	}
-	return -1
 }

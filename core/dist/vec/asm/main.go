@@ -28,8 +28,11 @@ func main() {
 		m.lean(t)
 		m.weigh(t)
 		m.exps(t)
-		if !m.wide() { // the sums wait for each other, whatever the width
+		if !m.wide() { // what waits for memory or for itself gains nothing from width
 			m.moments(t)
+			m.legal()
+			m.ascending()
+			m.within(t)
 		}
 		m.max(t)
 		m.least(t)

@@ -6,8 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// greaterEqual is the comparison >=, false for NaN.
-const greaterEqual = 0x1d
+// Comparisons, false for NaN.
+const (
+	greaterEqual = 0x1d
+	greater      = 0x1e
+	lessEqual    = 0x12
+)
 
 // scan writes two loops over n values, a multiple of one vector: four vectors
 // at a time, then one. body handles vector i of count at m.
@@ -102,6 +106,79 @@ func (m machine) finite(t *tables) {
 	build.VMOVD(xmm(0), bits)
 	build.Store(bits, build.ReturnIndex(0))
 	end()
+}
+
+// legal compares bits as whole numbers with a sign, where +Inf and the NaN
+// without a sign come last, and without one, where the NaN with one come last.
+func (m machine) legal() {
+	function("legal"+m.suffix, "func(values *float32, n int) (signed int32, unsigned uint32)",
+		"returns the largest of the bits of n values, a multiple of one vector, read with a sign and without one, or 0 if larger.")
+	values, n := gp("values"), gp("n")
+	for i := range 8 {
+		m.zero(i)
+	}
+	m.scan(values, n, func(i int, from operand.Mem) {
+		build.VPMAXSD(from, m.vec(i), m.vec(i))
+		build.VPMAXUD(from, m.vec(4+i), m.vec(4+i))
+	})
+	bits := build.GP32()
+	m.reduce(func(a, b, to reg.VecPhysical) { build.VPMAXSD(a, b, to) })
+	build.VMOVD(xmm(0), bits)
+	build.Store(bits, build.Return("signed"))
+	for i := range 4 {
+		build.VMOVAPS(m.vec(4+i), m.vec(i))
+	}
+	m.reduce(func(a, b, to reg.VecPhysical) { build.VPMAXUD(a, b, to) })
+	build.VMOVD(xmm(0), bits)
+	build.Store(bits, build.Return("unsigned"))
+	end()
+}
+
+// all stores whether every bit of vector registers 0 to 3 is set.
+func (m machine) all() {
+	m.reduce(func(a, b, to reg.VecPhysical) { build.VPAND(a, b, to) })
+	bits := build.GP32()
+	build.VMOVD(xmm(0), bits)
+	build.Store(bits, build.ReturnIndex(0))
+	end()
+}
+
+func (m machine) ones() {
+	for i := range 4 {
+		build.VPCMPEQD(m.vec(i), m.vec(i), m.vec(i))
+	}
+}
+
+func (m machine) ascending() {
+	function("ascending"+m.suffix, "func(ids *int32, n int) uint32",
+		"returns ones when each of n ids, a multiple of one vector, is below the one after it, which is also read.")
+	ids, n := gp("ids"), gp("n")
+	m.ones()
+	m.scan(ids, n, func(i int, from operand.Mem) {
+		build.VMOVDQU(from.Offset(4), m.vec(4+i))
+		build.VPCMPGTD(from, m.vec(4+i), m.vec(4+i))
+		build.VPAND(m.vec(4+i), m.vec(i), m.vec(i))
+	})
+	m.all()
+}
+
+func (m machine) within(t *tables) {
+	function("within"+m.suffix, "func(values *float32, n int, before *float32) uint32",
+		"returns ones when before is finite wherever values is, for n values, a multiple of one vector, without NaN and +Inf.")
+	values, n, before := gp("values"), gp("n"), gp("before")
+	build.SUBQ(values, before) // the distance
+	build.VMOVUPS(t.words["lowest32"], m.vec(8))
+	m.ones()
+	m.scan(values, n, func(i int, from operand.Mem) {
+		other := from
+		other.Index, other.Scale = before, 1
+		removed, was := m.vec(4+i), m.vec(9)
+		build.VCMPPS(operand.U8(greater), from, m.vec(8), removed)
+		build.VCMPPS(operand.U8(lessEqual), other, m.vec(8), was)
+		build.VPOR(was, removed, removed)
+		build.VPAND(removed, m.vec(i), m.vec(i))
+	})
+	m.all()
 }
 
 func (m machine) count(t *tables) {

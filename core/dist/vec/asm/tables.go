@@ -40,6 +40,7 @@ func newTables() *tables {
 	t.word("posInf", math.Float32bits(float32(math.Inf(1))))
 	t.word("unsigned", 0x7fffffff)
 	t.word("unit", 1)
+	t.word("lowest32", math.Float32bits(-math.MaxFloat32))
 	t.places = build.GLOBL("places", build.RODATA|build.NOPTR)
 	for m := range 256 {
 		word, left := uint64(0), uint(m)
