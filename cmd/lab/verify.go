@@ -2,16 +2,24 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/golden"
+	"lab/core/plugin/host"
 	"lab/core/plugin/sampler"
 )
 
@@ -28,7 +36,10 @@ type verifyGroup struct {
 	File   string                 `json:"file"`
 	Group  string                 `json:"group"`
 	Cases  int                    `json:"cases"`
-	Counts map[golden.Verdict]int `json:"counts"`
+	Counts map[golden.Verdict]int `json:"counts"` // every verdict, also with 0
+	// Against counts, by system, the cases whose missing reference its answer
+	// stood in for.
+	Against map[string]int `json:"against,omitempty"`
 	// Other holds the cases that do not simply hold.
 	Other []golden.Result `json:"other"`
 }
@@ -41,7 +52,8 @@ func verifyCommand(s *settings) *cobra.Command {
 		Short: "Check samplers against files of reference answers",
 		Long: `Runs every case of files in the schema ` + golden.Schema + ` through the samplers and
 compares the answers with the references, or with those of one system under that
-system's rules. Prints for each group how many cases hold, hold but for tied
+system's rules. A case that has no reference but one answer is compared with that
+one. Prints for each group how many cases hold, hold but for tied
 tokens, are refused by design (NaN, +Inf or nothing left, where a system goes on),
 differ, or are not covered. Exits with 0 only when none differs.
 
@@ -70,6 +82,11 @@ The samplers may be those of any plugin: --plugin NAME asks its own first.`,
 		}
 		report := &verifyReport{Schema: "lab/sampler-verify/1", System: system}
 		work := func(ctx context.Context, session *experiment.Session) error {
+			if from != "" {
+				if _, err := session.Host().Plugin(ctx, from); err != nil {
+					return err
+				}
+			}
 			subject := &hosted{ctx: ctx, session: session, plugin: from}
 			bar := newProgress(cmd.ErrOrStderr()).Start("verify", len(files))
 			defer bar.Done()
@@ -113,12 +130,7 @@ func readGolden(paths []string, system string) ([]*golden.File, error) {
 	var files []*golden.File
 	known := []string{golden.Reference}
 	for _, p := range paths {
-		f, err := os.Open(p)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "sampler verify", fault.Quote(p, 80), "it cannot be read: %v", err)
-		}
-		g, err := golden.Read(f, p)
-		f.Close()
+		g, err := readGoldenFile(p)
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +146,25 @@ func readGolden(paths []string, system string) ([]*golden.File, error) {
 	return files, nil
 }
 
+func readGoldenFile(path string) (*golden.File, error) {
+	bad := func(format string, args ...any) *fault.Error {
+		return fault.New(fault.Usage, "sampler verify", fault.Quote(path, 80), format, args...)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		var why *fs.PathError
+		if errors.As(err, &why) { // the path is in the message already
+			err = why.Err
+		}
+		return nil, bad("it cannot be read: %v", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, bad("it is a folder").Fix("name its files: %s", fault.Quote(filepath.Join(path, "*.json"), 80))
+	}
+	return golden.Read(f, path)
+}
+
 // hosted is the samplers of a session's plugins as a subject.
 type hosted struct {
 	ctx     context.Context
@@ -143,13 +174,19 @@ type hosted struct {
 
 // Lookup implements golden.Subject.
 func (h *hosted) Lookup(name string) (sampler.Declaration, error) {
+	d, err := h.find(name)
+	return d.Declaration, err
+}
+
+// find asks the plugin first, if one was named, for what it has.
+func (h *hosted) find(name string) (host.Sampler, error) {
 	if h.plugin != "" {
-		if d, err := h.session.Host().Sampler(h.ctx, h.plugin+"/"+name); err == nil {
-			return d.Declaration, nil
+		d, err := h.session.Host().Sampler(h.ctx, h.plugin+"/"+name)
+		if fault.KindOf(err) != fault.Usage {
+			return d, err
 		}
 	}
-	d, err := h.session.Host().Sampler(h.ctx, name)
-	return d.Declaration, err
+	return h.session.Host().Sampler(h.ctx, name)
 }
 
 // Run implements golden.Subject. Stages of several plugins run one after the
@@ -193,15 +230,11 @@ func (h *hosted) Run(ctx context.Context, call *sampler.Call) error {
 	return nil
 }
 
+// pluginOf returns the plugin of a sampler that Lookup has found.
 func (h *hosted) pluginOf(name string) string {
-	if h.plugin != "" {
-		if d, err := h.session.Host().Sampler(h.ctx, h.plugin+"/"+name); err == nil {
-			return d.Plugin
-		}
-	}
-	d, err := h.session.Host().Sampler(h.ctx, name)
+	d, err := h.find(name)
 	if err != nil {
-		return ""
+		return "" // whose runner says that there is no such plugin
 	}
 	return d.Plugin
 }
@@ -214,8 +247,17 @@ func (h *hosted) Texts(pieces [][]byte) (string, error) {
 
 func (r *verifyReport) add(path string, f *golden.File, results []golden.Result) {
 	g := verifyGroup{File: path, Group: f.Group, Cases: len(results), Counts: map[golden.Verdict]int{}, Other: []golden.Result{}}
+	for _, v := range golden.Verdicts {
+		g.Counts[v] = 0
+	}
 	for _, x := range results {
 		g.Counts[x.Verdict]++
+		if x.Against != "" && x.Verdict != golden.NotCovered {
+			if g.Against == nil {
+				g.Against = map[string]int{}
+			}
+			g.Against[x.Against]++
+		}
 		if x.Verdict != golden.Holds {
 			g.Other = append(g.Other, x)
 		}
@@ -238,7 +280,7 @@ func writeVerify(w io.Writer, r *verifyReport, all bool) {
 	table(w, "group | cases | hold | ties | refused | differ | not covered", func(line func(...any)) {
 		total := [6]int{}
 		for _, g := range r.Groups {
-			cells := []any{g.Group, g.Cases}
+			cells := []any{plainLine(g.Group), g.Cases}
 			total[0] += g.Cases
 			for i, v := range golden.Verdicts {
 				cells = append(cells, g.Counts[v])
@@ -260,13 +302,19 @@ func writeVerify(w io.Writer, r *verifyReport, all bool) {
 				fmt.Fprintln(w)
 			}
 			shown++
-			fmt.Fprintf(w, "%s: %s: %s\n", x.Verdict, x.Case, x.Why)
+			fmt.Fprintf(w, "%s: %s: %s\n", x.Verdict, plainLine(x.Case), plainLine(x.Why))
 		}
 	}
 	if differ := r.count(golden.Differs); !all && differ > shown {
 		fmt.Fprintf(w, "… and %d more (--all)\n", differ-shown)
 	}
-	fmt.Fprintf(w, "\ncompared with %s: ", r.System)
+	fmt.Fprintln(w)
+	for _, g := range r.Groups {
+		for _, system := range slices.Sorted(maps.Keys(g.Against)) {
+			fmt.Fprintf(w, "%s: %d case(s) without a reference, compared with %s\n", plainLine(g.Group), g.Against[system], plainLine(system))
+		}
+	}
+	fmt.Fprintf(w, "compared with %s: ", r.System)
 	if differ := r.count(golden.Differs); differ > 0 {
 		fmt.Fprintf(w, "%d differ\n", differ)
 		return
@@ -276,4 +324,19 @@ func writeVerify(w io.Writer, r *verifyReport, all bool) {
 		fmt.Fprintf(w, ", %d not covered (--all says why)", n)
 	}
 	fmt.Fprintln(w)
+}
+
+// plainLine returns a text from a file as one line that a terminal cannot take
+// for a command: what is not printable is written as an escape.
+func plainLine(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) && r != utf8.RuneError {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRune(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
 }

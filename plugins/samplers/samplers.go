@@ -1,7 +1,9 @@
 // Package samplers is the list of samplers that ship with lab. Each family has
 // a folder of its own: mask removes tokens for reasons outside the distribution,
+// constrain keeps the text inside a language,
 // penalty looks at the history, rescale moves scores, truncate removes the
-// unlikely, selection chooses a token.
+// unlikely, guide compares with another model pass, watermark leaves a mark,
+// selection chooses a token, feedback chooses one and steers by it.
 //
 // What every sampler does is in its declaration; the rules are those of the
 // project's sampler catalogue, and testdata/golden holds what other systems
@@ -12,21 +14,30 @@ import (
 	"slices"
 
 	"lab/core/plugin/sampler"
+	"lab/plugins/samplers/compat"
+	"lab/plugins/samplers/constrain"
+	"lab/plugins/samplers/feedback"
+	"lab/plugins/samplers/guide"
 	"lab/plugins/samplers/mask"
 	"lab/plugins/samplers/penalty"
 	"lab/plugins/samplers/rescale"
 	"lab/plugins/samplers/selection"
 	"lab/plugins/samplers/truncate"
+	"lab/plugins/samplers/watermark"
 )
 
 // All returns every sampler, in the order in which they are listed to a reader:
 // by family, in the usual order of a chain.
 func All() []sampler.Sampler {
-	return slices.Concat(
+	return compat.Follow(slices.Concat(
 		mask.All(),
+		constrain.All(),
 		penalty.All(),
 		rescale.All(),
 		truncate.All(),
-		[]sampler.Sampler{selection.Sample{}, selection.Greedy{}},
-	)
+		guide.All(),
+		watermark.All(),
+		selection.All(),
+		feedback.All(),
+	))
 }

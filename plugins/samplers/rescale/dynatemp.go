@@ -23,7 +23,7 @@ func (DynamicTemperature) Declare() sampler.Declaration {
 		Params: param.Specs{
 			{
 				Name: "temperature", Aliases: []string{"t", "temp"}, Type: param.Float, Default: 1.0, Min: 0, Max: math.Inf(1),
-				Meaning: "centre of the temperatures, together with range; not used where low and high are given",
+				Meaning: "centre of the temperatures, together with range; to be left out where low and high are given",
 			},
 			{
 				Name: "range", Aliases: []string{"dynatemp_range"}, Type: param.Float, Default: 0.0, Min: 0, Max: math.Inf(1),
@@ -52,12 +52,15 @@ func (DynamicTemperature) Apply(row *sampler.Row, set param.Values) error {
 		return err
 	}
 	s := row.Scores
-	n := vec.Support(s.Values)
-	if n == 1 || low == 1 && high == 1 {
+	if low == 1 && high == 1 {
 		return nil
 	}
 	if s.Unlisted > 0 {
 		return unlisted(s, "dynatemp")
+	}
+	n := vec.Support(s.Values)
+	if n == 1 {
+		return nil
 	}
 	top := float64(vec.Max(s.Values))
 	total, lean := vec.Lean(s.Values, s.IDs, top)
@@ -66,19 +69,24 @@ func (DynamicTemperature) Apply(row *sampler.Row, set param.Values) error {
 	return nil
 }
 
-// temperatures returns the limits that the settings give in either way.
+// temperatures returns the limits that the settings give in either way. Both
+// ways at once are a usage error.
 func temperatures(set param.Values) (low, high float64, err error) {
 	t, r := set.Float("temperature"), set.Float("range")
-	low, high = max(0, t-r), t+r
+	low, high = max(0, t-r), min(t+r, math.MaxFloat64)
 	gl, gh := set.Float("low"), set.Float("high")
 	if (gl == -1) != (gh == -1) || gl != -1 && gl < 0 || gh != -1 && gh < gl {
 		return 0, 0, fault.New(fault.Usage, "dynatemp", "", "low = %v and high = %v are no limits", gl, gh).
 			Fix("give both with 0 <= low <= high, or neither")
 	}
-	if gl != -1 {
-		low, high = gl, gh
+	if gl == -1 {
+		return low, high, nil
 	}
-	return low, high, nil
+	if t != 1 || r != 0 {
+		return 0, 0, fault.New(fault.Usage, "dynatemp", "", "temperature = %v and range = %v say one thing, low = %v and high = %v another", t, r, gl, gh).
+			Fix("give either temperature and range, or low and high")
+	}
+	return gl, gh, nil
 }
 
 func unlisted(s *dist.Scores, op string) error {

@@ -5,6 +5,7 @@ import (
 
 	"lab/core/dist"
 	"lab/core/dist/vec"
+	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
 )
@@ -32,7 +33,9 @@ func (Quadratic) Declare() sampler.Declaration {
 	}
 }
 
-// Apply moves the scores. The largest one stays; a finite score stays finite.
+// Apply moves the scores. The largest one stays; a finite score stays finite:
+// one that leaves the range of float32 is stored as its limit. A factor and a
+// curve that leave no number are a usage error.
 func (Quadratic) Apply(row *sampler.Row, set param.Values) error {
 	f, curve := set.Float("factor"), set.Float("curve")
 	if f == 0 {
@@ -43,12 +46,19 @@ func (Quadratic) Apply(row *sampler.Row, set param.Values) error {
 		return unlisted(s, "quadratic")
 	}
 	top := float64(vec.Max(s.Values))
-	k, c := f*(3-curve)/2, f*(curve-1)/2
+	k, c := f*((3-curve)/2), f*((curve-1)/2)
+	if math.IsInf(k, 0) || math.IsInf(c, 0) {
+		return fault.New(fault.Usage, "quadratic", "", "factor = %v times a curve of %v is beyond every number", f, curve).
+			Fix("factors up to 10 and curves of 1 to 3 are usual")
+	}
 	for i, v := range s.Values {
-		if dist.Finite(v) {
-			d := float64(v) - top
-			s.Values[i] = float32(max(-math.MaxFloat32, min(math.MaxFloat32, top-d*d*(k-c*d))))
+		if !dist.Finite(v) || float64(v) == top {
+			continue
 		}
+		// A product beyond every number is Inf, never Inf - Inf: only k is added
+		// to, and k is finite.
+		d := float64(v) - top
+		s.Values[i] = float32(max(-math.MaxFloat32, min(math.MaxFloat32, top-d*d*(k-c*d))))
 	}
 	return nil
 }

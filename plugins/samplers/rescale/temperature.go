@@ -16,7 +16,7 @@ type Temperature struct{}
 func (Temperature) Declare() sampler.Declaration {
 	return sampler.Declaration{
 		Name:    "temperature",
-		Aliases: []string{"temp", "t"},
+		Aliases: []string{"temp", "t", "post_softmax_temperature"},
 		Kind:    sampler.Reshape,
 		Summary: "Divides every score by the temperature: below 1 sharpens the distribution, above 1 flattens it; the order of tokens stays, and at 0 only the likeliest is kept (of tied ones the lowest id).",
 		Formula: "l_i / temperature",

@@ -16,14 +16,30 @@ const lowest = -math.MaxFloat32
 func kLargest(values []float32, k int) (c cut, places []int32) {
 	floor := floorFor(values, k)
 	if floor == lowest && len(values) > blockSize {
-		return cheapest(equals(values), float64(k)).byScore(), nil
+		return kth(values, k), nil
 	}
 	places = vec.Find(make([]int32, 0, min(len(values), k+k/4)+2*slack), values, floor)
 	found := make([]float32, len(places))
 	for i, at := range places {
 		found[i] = values[at]
 	}
-	return cheapest(equals(found), float64(k)).byScore(), places
+	return kth(found, k), places
+}
+
+// kth returns where to cut so that the k largest finite scores stay.
+func kth(values []float32, k int) cut {
+	if len(values) > blockSize {
+		return cheapest(equals(values), float64(k)).byScore()
+	}
+	memory := make([]float64, 2*len(values))
+	cost, weight := memory[:0:len(values)], memory[len(values):]
+	for _, v := range values {
+		if v >= lowest {
+			weight[len(cost)] = 1
+			cost = append(cost, -float64(v))
+		}
+	}
+	return pick(cost, weight[:len(cost)], 0, 0, float64(k)).byScore()
 }
 
 // A score that k parts of a row reach is a lower bound of its k-th largest, and
@@ -55,5 +71,5 @@ func floorFor(values []float32, k int) float32 {
 	if len(largest) < k {
 		return lowest
 	}
-	return cheapest(equals(largest), float64(k)).byScore().floor
+	return kth(largest, k).floor
 }

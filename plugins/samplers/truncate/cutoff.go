@@ -49,9 +49,9 @@ func (TopA) Apply(row *sampler.Row, set param.Values) error {
 	return keepAbove(s, "top_a", d.floorOf(a*best*best, s.Unlisted), set.Int("min_keep"))
 }
 
-func cutoff(meaning string) param.Specs {
+func cutoff(alias, meaning string) param.Specs {
 	return param.Specs{
-		{Name: "epsilon", Aliases: []string{"epsilon_cutoff", "eta_cutoff"}, Type: param.Float, Default: 3e-4, Min: 0, Max: 1, MaxOpen: true, Meaning: meaning},
+		{Name: "epsilon", Aliases: []string{alias}, Type: param.Float, Default: 3e-4, Min: 0, Max: 1, MaxOpen: true, Meaning: meaning},
 		minKeep(),
 	}
 }
@@ -63,7 +63,7 @@ func (Epsilon) Declare() sampler.Declaration {
 		Summary: "Keeps the tokens of at least a given probability; when none reaches it, the likeliest alone, of tied ones the lowest id.",
 		Formula: "keep i when p_i >= epsilon",
 		Source:  hewitt + ", epsilon sampling",
-		Params:  cutoff("the least probability, as a plain number; 0 keeps all"),
+		Params:  cutoff("epsilon_cutoff", "the least probability, as a plain number; 0 keeps all"),
 	}
 }
 
@@ -84,7 +84,7 @@ func (Eta) Declare() sampler.Declaration {
 		Summary: "Keeps the tokens above a probability that is lower the flatter the distribution; when none reaches it, the likeliest alone, of tied ones the lowest id.",
 		Formula: "keep i when p_i >= min(epsilon, sqrt(epsilon) · exp(-H)), H in nats",
 		Source:  hewitt + ", eta sampling, equation 6",
-		Params:  cutoff("the largest threshold, as a plain number; 0 keeps all"),
+		Params:  cutoff("eta_cutoff", "the largest threshold, as a plain number; 0 keeps all"),
 	}
 }
 

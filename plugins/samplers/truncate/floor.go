@@ -28,9 +28,15 @@ func ceil32(v float64) float32 {
 func keepAbove(s *dist.Scores, op string, floor float64, least int64) error {
 	f := max(ceil32(floor), lowest)
 	n := int64(vec.Count(s.Values, f))
-	if s.Unlisted > 0 && (n == int64(len(s.Values)) || least > int64(len(s.Values))) {
-		return fault.New(fault.Data, op, "", "all %d listed tokens are above the threshold, and what of the unlisted mass %.4g is, is not known", len(s.Values), s.Unlisted).
-			Fix("choose a higher threshold, or a backend that lists every token")
+	if s.Unlisted > 0 {
+		switch support := int64(vec.Support(s.Values)); {
+		case n == support:
+			return fault.New(fault.Data, op, "", "all %d listed tokens are above the threshold, and what of the unlisted mass %.4g is, is not known", support, s.Unlisted).
+				Fix("choose a higher threshold, or a backend that lists every token")
+		case least > support:
+			return fault.New(fault.Data, op, "", "%d tokens are to be kept but only %d are listed", least, support).
+				Fix("choose min_keep up to %d, or a backend that lists every token", support)
+		}
 	}
 	if least = max(least, 1); n < least {
 		cutTo(s, int(min(least, int64(len(s.Values)))), false)

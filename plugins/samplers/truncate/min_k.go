@@ -18,7 +18,7 @@ func (MinK) Declare() sampler.Declaration {
 		Name: "min_k", Kind: sampler.Reshape,
 		Summary: "Keeps the tokens before the largest drop of the sorted scores, drops counting less the later they come; which tokens stay does not depend on the temperature, but for nearly flat rows, of which more stay.",
 		Formula: "k = argmax_j (l_j - l_(j+1)) / (j · (l_1 - l_n)), l sorted; keep max(k, ⌊tau / (l_1 - l_n)⌋), ties by id",
-		Source:  "Ding, Li, Garces Arias, Aßenmacher, Heumann, Zhang 2026, Min-k sampling (arXiv 2604.11012); the formula is that of an implementation for vLLM, the paper's text was not at hand",
+		Source:  "Ding, Li, Garces Arias, Aßenmacher, Heumann, Zhang 2026, Min-k sampling (arXiv 2604.11012); the formula as a published review of the paper and a processor for vLLM give it, which agree",
 		Params: param.Specs{
 			{
 				Name: "tau", Aliases: []string{"min_k_tau"}, Type: param.Float, Default: 3.0, Min: 0, Max: math.Inf(1),
@@ -52,7 +52,7 @@ func (MinK) Apply(row *sampler.Row, set param.Values) error {
 		best := best(s.Values, n)
 		largest, at := 0.0, 0
 		for j := range n - 1 {
-			if drop := float64(best[j]-best[j+1]) / float64(j+1); drop > largest {
+			if drop := (float64(best[j]) - float64(best[j+1])) / float64(j+1); drop > largest {
 				largest, at = drop, j
 			}
 		}

@@ -10,19 +10,24 @@ import (
 // nucleus returns where to cut a row so that the shortest list of likeliest
 // tokens with a share >= p of the mass stays, and whether all of them together
 // reach p; if not, the cut keeps all.
-//
-// Tokens so light that all of the row could be left out without the rest
-// falling short are not looked at: usually most of them.
 func nucleus(s *dist.Scores, p float64) (c cut, ok bool) {
 	top := float64(vec.Max(s.Values))
 	total := vec.Sum(s.Values, s.IDs, top)
 	need := p * total * reached
-	floor := float32(lowest)
-	if spare := (total - need) / float64(2*len(s.Values)); spare > 0 {
-		// Half of what is left over, and a score below rounding.
-		floor = below(top + math.Log(spare))
-	}
+	floor := spareFloor(len(s.Values), top, total, need)
 	return cheapest(weights(s.Values, floor, top), need).byScore(), need <= total
+}
+
+// spareFloor returns a score so low that all of a row of n tokens could be below
+// it and still the rest would reach need: what is below is usually most of the
+// row and need not be looked at. It leaves half of what could be spared to
+// rounding.
+func spareFloor(n int, top, total, need float64) float32 {
+	spare := (total - need) / float64(2*n)
+	if !(spare > 0) {
+		return lowest
+	}
+	return below(top + math.Log(spare))
 }
 
 // weights is the source of the scores that are at least floor, each with its

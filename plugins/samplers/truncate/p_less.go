@@ -37,7 +37,7 @@ func (PLessNorm) Declare() sampler.Declaration {
 		Name: "p_less_norm", Kind: sampler.Reshape,
 		Summary: "Keeps the tokens above the collision probability less the mean of the products of two different tokens, which is 0 for a flat distribution and leaves the threshold of p_less for a sure one.",
 		Formula: "keep i when p_i >= (V Σ_j p_j² - 1) / (V - 1), V tokens in the support",
-		Source:  tan + ", relaxed form",
+		Source:  tan + ", relaxed form, whose V is the whole vocabulary",
 		Params:  param.Specs{minKeep()},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"lab/core/dist/vec"
+	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
 )
@@ -32,14 +33,18 @@ func (TopH) Declare() sampler.Declaration {
 	}
 }
 
-// Apply cuts the row to its best tokens and then to the share.
+// Apply cuts the row to its best tokens and then to the share. With an unlisted
+// tail the result is exact when at least cap tokens are listed, and refused
+// otherwise.
 func (TopH) Apply(row *sampler.Row, set param.Values) error {
 	h, cap, least := set.Float("top_h"), set.Int("cap"), set.Int("min_keep")
 	s := row.Scores
-	if err := listedOnly(s, "top_h"); err != nil {
-		return err
-	}
 	support := int64(vec.Support(s.Values))
+	if s.Unlisted > 0 && max(cap, least) > support {
+		return fault.New(fault.Data, "top_h", "", "the %d best tokens are wanted but only %d are listed", max(cap, least), support).
+			Fix("choose cap and min_keep up to %d, or a backend that lists every token", support)
+	}
+	s.Unlisted = 0
 	if h == 1 && cap >= support {
 		return nil
 	}

@@ -29,8 +29,10 @@ func (TopNSigma) Declare() sampler.Declaration {
 	}
 }
 
-// Apply keeps the tokens above the floor. Removed tokens count neither for the
-// mean nor for the deviation.
+// Apply keeps the tokens above the floor, which counts as reached within 1e-9 of
+// its distance: of two tokens, either is one deviation from the mean, and
+// rounding would decide at n = 2. Removed tokens count neither for the mean nor
+// for the deviation.
 func (TopNSigma) Apply(row *sampler.Row, set param.Values) error {
 	n := set.Float("top_n_sigma")
 	if n <= 0 {
@@ -44,6 +46,6 @@ func (TopNSigma) Apply(row *sampler.Row, set param.Values) error {
 	_, off, squares := vec.Moments(s.Values, s.IDs, sum/float64(count))
 	rest := off / float64(count) // what rounding left of the mean
 	sigma := math.Sqrt(max(0, squares/float64(count)-rest*rest))
-	floor := float64(vec.Max(s.Values)) - n*sigma
+	floor := float64(vec.Max(s.Values)) - n*sigma/reached
 	return keepAbove(s, "top_n_sigma", floor, set.Int("min_keep"))
 }

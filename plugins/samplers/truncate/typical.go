@@ -47,10 +47,10 @@ func (Typical) Apply(row *sampler.Row, set param.Values) error {
 	}
 	support := vec.Support(s.Values)
 	d := shapeOf(s)
-	src := deviations(s, d)
-	b := cheapest(src, p*d.total*reached)
+	need := p * d.total * reached
+	b := cheapest(deviations(s, d, d.lightest(len(s.Values), need)), need)
 	if int64(b.n) < least {
-		b = cheapest(counted(src), float64(min(least, int64(support))))
+		b = cheapest(counted(deviations(s, d, lowest)), float64(min(least, int64(support))))
 	}
 	if b.n < support {
 		s.KeepPlaces(within(s, d, b))
@@ -58,18 +58,41 @@ func (Typical) Apply(row *sampler.Row, set param.Values) error {
 	return nil
 }
 
-// deviations is the source of the finite tokens, each with its weight and the
-// cheaper the closer its surprisal is to the entropy.
-func deviations(s *dist.Scores, d shape) source {
+// offset returns what a token's distance from the top lacks of the entropy: the
+// deviation of its surprisal is |top - score + offset|. Only differences of
+// scores enter, so a shift of all of them changes nothing.
+func (d shape) offset() float64 { return math.Log(d.total) - d.entropy }
+
+// reaching returns a score below which every deviation exceeds cost. It is a
+// bound to search with, and leaves more than rounding.
+func (d shape) reaching(cost float64) float32 {
+	return below(d.top + d.offset() - cost - 1e-9*(1+math.Abs(d.top)))
+}
+
+// lightest returns a score below which no token of a row of n is in a typical
+// set of the mass need. Tokens so light that all of the row could be left out,
+// see [spareFloor], are not needed if every heavier one is more typical: if the
+// likeliest is.
+func (d shape) lightest(n int, need float64) float32 {
+	floor := spareFloor(n, d.top, d.total, need)
+	if math.Abs(d.offset()) >= d.top-float64(floor)+d.offset() {
+		return lowest
+	}
+	return floor
+}
+
+// deviations is the source of the tokens with a score of at least floor, each
+// with its weight and the cheaper the closer its surprisal is to the entropy.
+func deviations(s *dist.Scores, d shape, floor float32) source {
 	n := min(blockSize, len(s.Values)) + slack
 	found := make([]float32, 0, n)
-	ln := math.Log(d.total) - d.entropy
+	offset := d.offset()
 	fill := func(b int, most float64, cost, weight []float64) int {
 		part := s.Values[b*blockSize : min((b+1)*blockSize, len(s.Values))]
-		found = vec.Pick(found[:0], part, max(lowest, below(d.top+ln-most)))
+		found = vec.Pick(found[:0], part, max(floor, d.reaching(most)))
 		cost = cost[:len(found)]
 		for i, v := range found {
-			cost[i] = math.Abs(d.top - float64(v) + ln)
+			cost[i] = math.Abs(d.top - float64(v) + offset)
 		}
 		vec.Exps(weight[:len(found)], found, d.top)
 		return len(found)
@@ -93,21 +116,19 @@ func counted(src source) source {
 // within returns the places of the tokens inside a border of deviations,
 // ascending.
 func within(s *dist.Scores, d shape, b border) []int32 {
-	ln := math.Log(d.total) - d.entropy
-	places := make([]int32, 0, b.n)
-	ties := b.ties
-	for i, v := range s.Values {
-		if !(v >= lowest) {
-			continue
-		}
-		c := math.Abs(d.top - float64(v) + ln)
+	offset := d.offset()
+	places := vec.Find(make([]int32, 0, b.n+b.n/4+2*slack), s.Values, d.reaching(b.cost))
+	ties, n := b.ties, 0
+	for _, at := range places {
+		c := math.Abs(d.top - float64(s.Values[at]) + offset)
 		if c > b.cost || c == b.cost && ties == 0 {
 			continue
 		}
 		if c == b.cost {
 			ties--
 		}
-		places = append(places, int32(i))
+		places[n] = at
+		n++
 	}
-	return places
+	return places[:n]
 }

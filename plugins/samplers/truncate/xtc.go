@@ -8,10 +8,12 @@ import (
 	"lab/core/fault"
 	"lab/core/plugin/param"
 	"lab/core/plugin/sampler"
+	"lab/plugins/samplers/mask/token"
 )
 
-// XTC excludes the top choices (p-e-w 2024).
-type XTC struct{}
+// XTC excludes the top choices (p-e-w 2024). The zero value is ready; with a
+// finder it remembers which tokens the protected texts mean.
+type XTC struct{ Finder *token.Finder }
 
 // The choices of its setting "mode".
 const (
@@ -41,7 +43,7 @@ func (XTC) Declare() sampler.Declaration {
 			},
 			{
 				Name: "protect", Type: param.Tokens, Default: "",
-				Meaning: "tokens that are never removed, such as the end of text or a line break: ids, or texts of tokens",
+				Meaning: "tokens that are never removed, such as the end of text or a line break: ids, or texts, which stand for every token of these bytes",
 			},
 			{
 				Name: "min_keep", Aliases: []string{"min_tokens_to_keep"}, Type: param.Int, Default: int64(1), Min: 0, Max: math.Inf(1), Unit: "tokens",
@@ -52,8 +54,10 @@ func (XTC) Declare() sampler.Declaration {
 	}
 }
 
-// Apply throws the coin and removes the top choices, or mixes both outcomes.
-func (XTC) Apply(row *sampler.Row, set param.Values) error {
+// Apply throws the coin and removes the top choices, or mixes both outcomes. A
+// row with an unlisted tail is left as it is when the stage does nothing, and
+// refused otherwise: the tail would get another mass.
+func (x XTC) Apply(row *sampler.Row, set param.Values) error {
 	q, t, expected := set.Float("probability"), set.Float("threshold"), set.Text("mode") == xtcExpected
 	s := row.Scores
 	if q == 0 || t > 0.5 || !expected && !(row.Uniforms[0] < q) {
@@ -62,13 +66,15 @@ func (XTC) Apply(row *sampler.Row, set param.Values) error {
 	d := shapeOf(s)
 	f := max(ceil32(d.floorOf(t, s.Unlisted)), lowest)
 	chosen := vec.Find(make([]int32, 0, vec.Count(s.Values, f)+slack), s.Values, f)
+	support := vec.Support(s.Values)
+	if s.Unlisted > 0 && (len(chosen) >= 2 || len(chosen) == support && s.Unlisted >= t) {
+		return fault.New(fault.Data, "xtc", "", "%d of the %d listed tokens reach %g, and of an unlisted mass of %.4g it is not known what becomes", len(chosen), support, t, s.Unlisted).
+			Fix("truncate to listed tokens first, with top_k or top_p, or use a backend that lists every token")
+	}
 	if len(chosen) < 2 {
 		return nil
 	}
-	if s.Unlisted > 0 && len(chosen) == len(s.Values) {
-		return keepAbove(s, "xtc", float64(f), 1) // which refuses it
-	}
-	protected, err := tokensOf(row, set.Tokens("protect"))
+	protected, err := x.Finder.IDs(row, "xtc", set, "protect")
 	if err != nil {
 		return err
 	}
@@ -78,28 +84,34 @@ func (XTC) Apply(row *sampler.Row, set param.Values) error {
 			last = at
 		}
 	}
-	remove := make([]bool, len(s.Values))
-	n := 0
+	stays := make(map[int32]bool, len(protected))
+	for _, id := range protected {
+		stays[id] = true
+	}
+	remove := make([]int32, 0, len(chosen))
 	for _, at := range chosen {
-		if at != last && !protected[s.ID(int(at))] {
-			remove[at] = true
-			n++
+		if at != last && !stays[s.ID(int(at))] {
+			remove = append(remove, at)
 		}
 	}
-	if left := int64(vec.Support(s.Values) - n); n == 0 || left < max(1, set.Int("min_keep")) {
+	if left := int64(support - len(remove)); len(remove) == 0 || left < max(1, set.Int("min_keep")) {
 		return nil
 	}
 	if expected && q < 1 {
 		mixed(s, remove, d, q)
 		return nil
 	}
-	s.Keep(func(i int) bool { return !remove[i] }, nil)
+	s.Remove(remove)
 	return nil
 }
 
 // mixed leaves q times the row without the removed tokens plus 1-q times the
 // row.
-func mixed(s *dist.Scores, remove []bool, d shape, q float64) {
+func mixed(s *dist.Scores, places []int32, d shape, q float64) {
+	remove := make([]bool, len(s.Values))
+	for _, at := range places {
+		remove[at] = true
+	}
 	// The kept mass may be too small for a number; its logarithm is not.
 	first, sum := math.Inf(-1), 0.0
 	for i, v := range s.Values {
@@ -130,32 +142,4 @@ func mixed(s *dist.Scores, remove []bool, d shape, q float64) {
 // sumOfLogs returns ln(e^a + e^b).
 func sumOfLogs(a, b float64) float64 {
 	return max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
-}
-
-// tokensOf returns the tokens that a list names. A text stands for every token
-// of these bytes.
-func tokensOf(row *sampler.Row, list []param.Token) (map[int32]bool, error) {
-	out := map[int32]bool{}
-	for _, t := range list {
-		if t.IDs == nil {
-			n := len(out)
-			for id := range int32(row.Scores.Vocab) {
-				if string(row.Texts(id)) == t.Text {
-					out[id] = true
-				}
-			}
-			if len(out) == n {
-				return nil, fault.New(fault.Usage, "xtc", "", "protect: no token has the text %s", fault.Quote(t.Text, 40)).
-					Fix("pieces carry their leading space; or give the token's id")
-			}
-			continue
-		}
-		for _, id := range t.IDs {
-			if int(id) >= row.Scores.Vocab {
-				return nil, fault.New(fault.Usage, "xtc", "", "protect: token %d is outside the vocabulary of %d", id, row.Scores.Vocab)
-			}
-			out[id] = true
-		}
-	}
-	return out, nil
 }
