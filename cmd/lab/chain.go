@@ -150,7 +150,6 @@ func orEmpty(n []systems.Note) []systems.Note {
 // settingsText returns the settings that arguments give: one file, standard
 // input, one text, or several words of a command line.
 func settingsText(cmd *cobra.Command, args []string) (string, error) {
-	const most = 1 << 20
 	if len(args) > 1 {
 		words := make([]string, len(args))
 		for i, a := range args {
@@ -177,14 +176,7 @@ func settingsText(cmd *cobra.Command, args []string) (string, error) {
 	if from == nil {
 		return text, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err != nil {
-		return "", fault.Wrap(err, fault.Data, "lab chain import", text)
-	}
-	if len(data) > most {
-		return "", fault.New(fault.Limit, "lab chain import", fault.Quote(text, 80), "it has more than %d bytes", most)
-	}
-	return string(data), nil
+	return readText(from, text)
 }
 
 // looksLikeFile reports whether a text can only have been meant as a path.

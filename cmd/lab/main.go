@@ -169,7 +169,11 @@ func chainTopic() *cobra.Command {
   temperature:0.8 | top_p:0.95 | sample
 
 A stage is "name", "name:value" (its first setting) or "name:key=value,key=value".
-A value that holds one of | , = : or a blank goes in double quotes.
+A value that holds one of | , = : or a blank goes in double quotes with Go's
+escapes, or in single or back quotes as it is. @path is the text of a file:
+
+  regex:' (yes|no)\.'
+  json_schema:schema=@person.json,blanks=compact | temperature:0.8
 
 The last stage selects the token. When none does, "sample" is appended; -v shows
 the effective chain with the origin of every value, and --json stores it.

@@ -5,30 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/chain"
 	"lab/core/experiment"
 	"lab/core/generate"
 )
-
-// chainFlags say which chain a command uses and whose rules it follows.
-type chainFlags struct{ text, compat string }
-
-func (c *chainFlags) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVarP(&c.text, "chain", "c", "", "chain of stages, for instance \"temperature:0.8 | top_p:0.95\" (see lab help chains)")
-	f.StringVar(&c.compat, "compat", "", "follow another system's rules: llama.cpp, transformers, vllm, koboldcpp, webui, exllamav2 or aphrodite")
-}
-
-func (c *chainFlags) build(ctx context.Context, session *experiment.Session) (*chain.Chain, error) {
-	requests, err := chain.Parse(c.text, "flag --chain")
-	if err != nil {
-		return nil, err
-	}
-	if c.compat != "" {
-		requests = chain.Compat(requests, c.compat, "flag --compat")
-	}
-	return session.Build(ctx, requests)
-}
 
 // passFlags ask for a further model pass, for stages that compare two.
 type passFlags struct{ prompt, model string }

@@ -91,6 +91,9 @@ func build(r Request, index int, catalog Catalog) (Stage, error) {
 	if err != nil {
 		return Stage{}, fault.Wrap(err, fault.Usage, opParse, subject)
 	}
+	if err := noFiles(subject, r.Settings); err != nil {
+		return Stage{}, err
+	}
 	d := offer.Declaration
 	system, settings, err := compat(r.Settings)
 	if err != nil {

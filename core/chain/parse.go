@@ -2,6 +2,7 @@ package chain
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,10 +20,49 @@ type Request struct {
 
 const opParse = "chain"
 
+// File is the value of a setting that was written @path: the text of that file.
+// Parse reads no files. Whoever may read them calls [ReadFiles], and a chain
+// cannot be built from requests that still have one.
+type File string
+
+// ReadFiles returns requests with every [File] replaced by what read returns for
+// its path. Errors are read's own, with the stage and the setting.
+func ReadFiles(requests []Request, read func(path string) (string, error)) ([]Request, error) {
+	out := slices.Clone(requests)
+	for i, r := range out {
+		out[i].Settings = slices.Clone(r.Settings)
+		for j, set := range out[i].Settings {
+			path, ok := set.Value.(File)
+			if !ok {
+				continue
+			}
+			text, err := read(string(path))
+			if err != nil {
+				return nil, fault.Wrap(err, fault.Usage, opParse, fmt.Sprintf("stage %d (%s), value @%s", i+1, r.Name, path))
+			}
+			out[i].Settings[j].Value = text
+			out[i].Settings[j].Origin += " @" + string(path)
+		}
+	}
+	return out, nil
+}
+
+// noFiles refuses settings that name a file nobody has read.
+func noFiles(subject string, settings []param.Setting) error {
+	for _, set := range settings {
+		if path, ok := set.Value.(File); ok {
+			return fault.New(fault.Usage, opParse, subject, "its value @%s names a file, and files are read for chains on the command line only", string(path)).
+				Fix("give the text itself, or quote a value that begins with @")
+		}
+	}
+	return nil
+}
+
 // Parse reads a chain: stages separated by "|", each "name", "name:value" (its
 // first setting) or "name:key=value,key=value". Blanks around any part are
 // ignored. A value with one of | , = : or a blank in it goes in double quotes
-// with Go's escapes. origin is recorded with every stage and value. An empty
+// with Go's escapes, or in single or back quotes without escapes. An unquoted
+// @path is a [File]. origin is recorded with every stage and value. An empty
 // text is a chain without stages. Errors are usage errors with the column,
 // counted in bytes from 1.
 func Parse(text, origin string) ([]Request, error) {
@@ -108,36 +148,54 @@ func (p *parser) setting(first bool) (param.Setting, error) {
 		return param.Setting{}, err
 	}
 	p.blanks()
-	if !p.end() && p.text[p.at] == '=' {
+	name, named := word.(string)
+	if named && !p.end() && p.text[p.at] == '=' {
 		p.at++
 		p.blanks()
 		v, err := p.value()
 		if err != nil {
 			return param.Setting{}, err
 		}
-		return param.Setting{Name: word, Value: v, Origin: p.origin}, nil
+		return param.Setting{Name: name, Value: v, Origin: p.origin}, nil
 	}
 	if !first {
 		return param.Setting{}, p.wrong(start, "%q is a second value without a name", word).
-			Fix("name it: key=%s", word)
+			Fix("name it: key=%v", word)
 	}
 	return param.Setting{Value: word, Origin: p.origin}, nil
 }
 
-// value reads a quoted value, or a bare one up to the next separator.
-func (p *parser) value() (string, error) {
+// value reads a quoted value, a file, or a bare value up to the next separator.
+// It is a string or a File.
+func (p *parser) value() (any, error) {
 	start := p.at
-	if !p.end() && p.text[p.at] == '"' {
-		quoted, err := strconv.QuotedPrefix(p.text[p.at:])
-		if err != nil {
-			return "", p.wrong(start, "a quoted value does not end").Fix(`close it with "`)
+	if !p.end() {
+		switch q := p.text[p.at]; q {
+		case '"':
+			quoted, err := strconv.QuotedPrefix(p.text[p.at:])
+			if err != nil {
+				return nil, p.wrong(start, "a quoted value does not end").Fix(`close it with "`)
+			}
+			p.at += len(quoted)
+			return strconv.Unquote(quoted)
+		case '\'', '`':
+			end := strings.IndexByte(p.text[p.at+1:], q)
+			if end < 0 {
+				return nil, p.wrong(start, "a quoted value does not end").Fix("close it with %c", q)
+			}
+			p.at += end + 2
+			return p.text[start+1 : p.at-1], nil
 		}
-		p.at += len(quoted)
-		return strconv.Unquote(quoted)
 	}
 	v := p.until("|,=:\"")
 	if v == "" {
-		return "", p.wrong(start, "a value is missing")
+		return nil, p.wrong(start, "a value is missing")
+	}
+	if path, ok := strings.CutPrefix(v, "@"); ok {
+		if path == "" {
+			return nil, p.wrong(start, "@ is not followed by the path of a file").Fix(`quote a value that begins with @: "@"`)
+		}
+		return File(path), nil
 	}
 	return v, nil
 }
@@ -154,7 +212,7 @@ func (p *parser) until(stop string) string {
 
 // quote returns v so that Parse reads it back.
 func quote(v string) string {
-	if v == "" || strings.ContainsAny(v, "|,=:\" \t\r\n") || strconv.Quote(v) != `"`+v+`"` {
+	if v == "" || v[0] == '@' || v[0] == '\'' || strings.ContainsAny(v, "|,=:\" `\t\r\n") || strconv.Quote(v) != `"`+v+`"` {
 		return strconv.Quote(v)
 	}
 	return v

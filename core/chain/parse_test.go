@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,7 +14,12 @@ func written(rs []Request) string {
 	for _, r := range rs {
 		s := r.Name
 		for _, set := range r.Settings {
-			s += " <" + set.Name + ">=" + set.Value.(string)
+			switch v := set.Value.(type) {
+			case File:
+				s += " <" + set.Name + ">=@@" + string(v)
+			case string:
+				s += " <" + set.Name + ">=" + v
+			}
 		}
 		parts = append(parts, s)
 	}
@@ -31,6 +37,12 @@ func TestParse(t *testing.T) {
 		{"blanks around everything", "  top_k : k = 40 , ties = keep_all |  sample ", "top_k <k>=40 <ties>=keep_all / sample"},
 		{"quotes protect separators", `dry:breakers="a|b,c=\"d\""`, `dry <breakers>=a|b,c="d"`},
 		{"an empty quoted value", `x:k=""`, "x <k>="},
+		{"single quotes take everything", `x:k='{"a": 1}',j=2`, `x <k>={"a": 1} <j>=2`},
+		{"back quotes take everything", "x:k=`it's \\d`", `x <k>=it's \d`},
+		{"a quote inside a word is a letter", "x:don't", "x <>=don't"},
+		{"a file", "x:k=@a b.gbnf,j=@c", "x <k>=@@a b.gbnf <j>=@@c"},
+		{"a quoted at sign is no file", `x:"@a"`, "x <>=@a"},
+		{"a file as the first setting", "x:@a.json | y", "x <>=@@a.json / y"},
 		{"a plugin's own stage", "mine/top_k:3", "mine/top_k <>=3"},
 	}
 	for _, r := range rows {
@@ -58,6 +70,9 @@ func TestParseErrorsNameTheColumn(t *testing.T) {
 		{"second bare value", "top_p:0.9,2", "key=2"},
 		{"quote left open", `x:k="abc`, "does not end"},
 		{"text after a quote", `x:k="a"b`, "column 8"},
+		{"single quote left open", "x:k='abc", "close it with '"},
+		{"no path after @", "x:k=@", "column 5"},
+		{"a file as a name", "x:@a=3", "column 5"},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
@@ -76,7 +91,7 @@ func TestParseErrorsNameTheColumn(t *testing.T) {
 }
 
 func FuzzParseNeverPanicsAndQuotesReadBack(f *testing.F) {
-	for _, s := range []string{"temperature:0.8 | top_p:0.95 | sample", `a:b="c|d"`, ":", "|", `x:"`, "\x00", "a:é=ü"} {
+	for _, s := range []string{"temperature:0.8 | top_p:0.95 | sample", `a:b="c|d"`, ":", "|", `x:"`, "\x00", "a:é=ü", "a:'b|c'", "a:`b`,d=@e f"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -96,7 +111,12 @@ func FuzzParseNeverPanicsAndQuotesReadBack(f *testing.F) {
 				if set.Name != "" {
 					s += quote(set.Name) + "="
 				}
-				s += quote(set.Value.(string))
+				switch v := set.Value.(type) {
+				case File:
+					s += "@" + string(v)
+				case string:
+					s += quote(v)
+				}
 				sep = ","
 			}
 			parts = append(parts, s)
@@ -109,4 +129,31 @@ func FuzzParseNeverPanicsAndQuotesReadBack(f *testing.F) {
 			t.Fatalf("%q read back as %q", written(rs), written(again))
 		}
 	})
+}
+
+func TestFilesAreReadByWhoMayOnly(t *testing.T) {
+	requests, err := Parse(`grammar:start=root,grammar=@g.gbnf | sample`, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := noFiles("stage 1 (grammar)", requests[0].Settings); err == nil || !strings.Contains(err.Error(), "@g.gbnf") {
+		t.Errorf("an unread file: error %v, want one that names it", err)
+	}
+	read, err := ReadFiles(requests, func(path string) (string, error) { return "text of " + path, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := written(read), "grammar <start>=root <grammar>=text of g.gbnf / sample"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := read[0].Settings[1].Origin; got != "test @g.gbnf" {
+		t.Errorf("origin %q, want the file in it", got)
+	}
+	if _, ok := requests[0].Settings[1].Value.(File); !ok {
+		t.Error("the requests given were changed")
+	}
+	_, err = ReadFiles(requests, func(string) (string, error) { return "", errors.New("gone") })
+	if err == nil || !strings.Contains(err.Error(), "stage 1 (grammar)") || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("a file that cannot be read: error %v", err)
+	}
 }

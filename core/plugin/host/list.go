@@ -309,12 +309,18 @@ func look[T any](ctx context.Context, h *Host, what, name string, of func(*plug,
 		return none, qualified
 	}
 	e := fault.Unknown(what, what, name, known)
+	if len(known) > mostListed && fault.Suggest(name, known) == "" {
+		e = e.Fix("lab %s list shows the %d names there are", what, len(known))
+	}
 	if len(silent) > 0 {
 		e.Problem += fmt.Sprintf(" (%d plugin(s) could not be asked: %v)", len(silent), errors.Join(silent...))
 		e.Problem = strings.ReplaceAll(e.Problem, "\n", "; ")
 	}
 	return none, e
 }
+
+// mostListed is how many names an error lists before it says where to see them.
+const mostListed = 24
 
 func pick[T any](all []T, name string, names func(T) []string, fits func(T) bool) (found T, known []string, ok bool) {
 	for _, proper := range []bool{true, false} {
