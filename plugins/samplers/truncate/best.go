@@ -2,6 +2,7 @@ package truncate
 
 import (
 	"math"
+	"slices"
 
 	"lab/core/dist/vec"
 )
@@ -13,17 +14,67 @@ const lowest = -math.MaxFloat32
 // by lowest place, or all finite ones when there are fewer. k is at least 1, and
 // one score is finite. When few of the row come into question it also returns
 // the places of those, ascending, which saves looking for them again; else nil.
+//
+// A score that k parts of a row reach is a lower bound of its k-th largest, and
+// with four parts for each token wanted a close one: of the k largest, few share
+// a part. Only parts that reach it are looked at again.
 func kLargest(values []float32, k int) (c cut, places []int32) {
-	floor := floorFor(values, k)
-	if floor == lowest && len(values) > blockSize {
-		return kth(values, k), nil
+	size := partSize(len(values), k)
+	if size == 0 {
+		if len(values) > blockSize {
+			return kth(values, k), nil
+		}
+		size = len(values)
 	}
-	places = vec.Find(make([]int32, 0, min(len(values), k+k/4)+2*slack), values, floor)
+	largest := make([]float32, 0, len(values)/size+1)
+	for at := 0; at < len(values); at += size {
+		largest = append(largest, vec.Max(values[at:min(at+size, len(values))]))
+	}
+	floor := float32(lowest)
+	if c := kth(largest, k); c.n == k {
+		floor = c.floor
+	}
+	places = make([]int32, 0, k+k/4+2*slack)
+	for i, v := range largest {
+		if v >= floor {
+			places = find(places, values[i*size:min((i+1)*size, len(values))], i*size, floor)
+		}
+	}
 	found := make([]float32, len(places))
 	for i, at := range places {
 		found[i] = values[at]
 	}
 	return kth(found, k), places
+}
+
+const (
+	parts      = 256
+	partsEach  = 4  // for each token wanted
+	usefulPart = 16 // of smaller ones the bound saves nothing
+)
+
+// partSize returns how long the parts of a row of n scores are, or 0 when it is
+// better looked at whole.
+func partSize(n, k int) int {
+	if k > n/(partsEach*usefulPart) {
+		return 0
+	}
+	if size := n / max(parts, partsEach*k); size >= usefulPart {
+		return size
+	}
+	return 0
+}
+
+// find appends the places of the scores of a part that are at least floor.
+func find(places []int32, part []float32, base int, floor float32) []int32 {
+	for {
+		found, seen := vec.Search(places, part, base, floor)
+		if seen == len(part) {
+			return found
+		}
+		part, base = part[seen:], base+seen
+		places = slices.Grow(found, len(found)+2*slack)
+	}
 }
 
 // kth returns where to cut so that the k largest finite scores stay.
@@ -40,36 +91,4 @@ func kth(values []float32, k int) cut {
 		}
 	}
 	return pick(cost, weight[:len(cost)], 0, 0, float64(k)).byScore()
-}
-
-// A score that k parts of a row reach is a lower bound of its k-th largest, and
-// with four parts for each token wanted a close one: of the k largest, few
-// share a part. Where that is few enough, the first part of a part will do.
-const (
-	parts      = 256
-	partsEach  = 4
-	usefulPart = 8             // of smaller ones the bound saves nothing
-	candidates = blockSize / 2 // how many may come into question
-)
-
-// floorFor returns a finite score that at least k scores reach, if k are finite.
-func floorFor(values []float32, k int) float32 {
-	if k > len(values)/(partsEach*usefulPart) {
-		return lowest
-	}
-	size := len(values) / max(parts, partsEach*k)
-	if size < usefulPart {
-		return lowest
-	}
-	look := min(size, max(size*k/candidates, size/usefulPart, usefulPart))
-	largest := make([]float32, 0, len(values)/size+1)
-	for ; len(values) > 0; values = values[min(size, len(values)):] {
-		if v := vec.Max(values[:min(look, len(values))]); v >= lowest {
-			largest = append(largest, v)
-		}
-	}
-	if len(largest) < k {
-		return lowest
-	}
-	return kth(largest, k).floor
 }
