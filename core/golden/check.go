@@ -38,7 +38,7 @@ func idOf(raw []byte) string {
 // field's own decoder cannot know.
 func misread(raw []byte, err error) error {
 	if field, why := faulty(raw, reflect.TypeFor[Case]()); field != "" {
-		return fmt.Errorf("its field %s: %v", field, why)
+		return fmt.Errorf("its field %s: %w", field, why)
 	}
 	return err
 }
@@ -132,12 +132,12 @@ func (c *Case) check() error {
 			seen[s] = true
 		}
 		if err := a.check(draws); err != nil {
-			return fmt.Errorf("its answer %d %v", i+1, err)
+			return fmt.Errorf("its answer %d %w", i+1, err)
 		}
 	}
 	if c.Reference != nil {
 		if err := c.Reference.check(draws); err != nil {
-			return fmt.Errorf("its reference %v", err)
+			return fmt.Errorf("its reference %w", err)
 		}
 	}
 	return nil
@@ -163,14 +163,14 @@ func (w *answer) check(draws int) error {
 		return fmt.Errorf("has %d probabilities and %d logits for %d kept tokens", len(w.Probs), len(w.Logits), len(w.Kept))
 	}
 	if err := ascending(w.Kept); err != nil {
-		return fmt.Errorf("has kept tokens %v", err)
+		return fmt.Errorf("has kept tokens %w", err)
 	}
 	for i, s := range w.Steps {
 		if (s.Probs == nil) == (s.Allowed == nil) {
 			return fmt.Errorf("has at step %d not one of probs and allowed", i)
 		}
 		if err := ascending(s.Allowed); err != nil {
-			return fmt.Errorf("has at step %d allowed tokens %v", i, err)
+			return fmt.Errorf("has at step %d allowed tokens %w", i, err)
 		}
 	}
 	return nil

@@ -249,7 +249,7 @@ func vocabulary(list []piece) (pieces [][]byte, end []int32, err error) {
 		text := []byte(p.Text)
 		if p.Hex != "" {
 			if text, err = hex.DecodeString(p.Hex); err != nil {
-				return nil, nil, fmt.Errorf("entry %d of its vocabulary: %v", i, err)
+				return nil, nil, fmt.Errorf("entry %d of its vocabulary: %w", i, err)
 			}
 		}
 		// The system that was asked shows control tokens by their names, as texts;

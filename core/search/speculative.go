@@ -165,7 +165,8 @@ func (s *speculation) round(ctx context.Context) error {
 		if err := s.apply(ctx, []*node{judge}, [][]int32{context[:start+i]}, rows[i:i+1]); err != nil {
 			return err
 		}
-		token, accepted := int32(-1), false
+		var token int32
+		accepted := false
 		if i == len(proposals) { // all were accepted: one more token for free
 			token = draw(judge.sampling.Distribution, s.uniform(first+i, restLane))
 		} else {

@@ -67,21 +67,17 @@ func is(off float64) func(any) bool {
 	}
 }
 
-func atMost(off float64) func(any) bool {
-	return func(v any) bool {
-		switch x := v.(type) {
-		case float64:
-			return x <= off
-		case int64:
-			return float64(x) <= off
-		}
-		return false
+func notPositive(v any) bool {
+	switch x := v.(type) {
+	case float64:
+		return x <= 0
+	case int64:
+		return x <= 0
 	}
+	return false
 }
 
-func atLeast(off float64) func(any) bool {
-	return func(v any) bool { x, ok := v.(float64); return ok && x >= off }
-}
+func oneOrMore(v any) bool { x, ok := v.(float64); return ok && x >= 1 }
 
 func empty(v any) bool { s, ok := v.(string); return ok && s == "" }
 

@@ -162,7 +162,8 @@ func TestOnlyTheTextIsScored(t *testing.T) {
 // equalBits returns a seed whose first two bits are equal.
 func equalBits() int {
 	for seed := range 1000 {
-		if g := newTorch(uint32(seed)); g.word()&1 == g.word()&1 {
+		g := newTorch(uint32(seed))
+		if first, second := g.word(), g.word(); first&1 == second&1 {
 			return seed
 		}
 	}
