@@ -626,6 +626,108 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Without a draft model, proposals come from the context: the law stays, greedy
+// stays greedy, and a text that repeats itself takes fewer calls of the model.
+func TestLookup(t *testing.T) {
+	m := random(4, "law")
+	one := task(t, m, "sample", 3)
+	one.Prompt = []byte("abcabcab")
+	const n, limit = 8000, 103.4 // 63 degrees of freedom, p = 0.001
+	exact := run(t, one, "enumerate:n=64").Sequences
+	r := run(t, one, fmt.Sprintf("speculative:gamma=3,lookup=2,samples=%d", n))
+	count := map[string]float64{}
+	for _, s := range r.Sequences {
+		count[fmt.Sprint(s.Tokens)]++
+	}
+	chi, seen := 0.0, 0.0
+	for _, s := range exact {
+		got, want := count[fmt.Sprint(s.Tokens)], n*math.Exp2(-float64(s.SamplingBits))
+		chi += (got - want) * (got - want) / want
+		seen += got
+	}
+	if !(chi <= limit) || seen != n {
+		t.Errorf("chi-squared %.2f, limit %.2f; %v of %d samples are possible", chi, limit, seen, n)
+	}
+	if c := r.Speculation; c.DraftCalls != 0 || c.Proposed == 0 || c.Accepted == 0 || c.Accepted == c.Proposed {
+		t.Errorf("%+v: no draft, and proposals of both fates, were expected", c)
+	}
+
+	loop := random(4, "loop")
+	loop.next = func(c []int32) []float64 { // of completions; 0 1 2 3 0 1 2 3, nearly always
+		p := []float64{0.01, 0.01, 0.01, 0.01}
+		p[len(c)%4] = 0.97
+		return p
+	}
+	two := task(t, loop, "greedy", 40)
+	want, err := two.sample(t, "greedy", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = run(t, two, "speculative:gamma=8,lookup=3")
+	if got := r.Sequences[0].Tokens; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if c := r.Speculation; c.Accepted < c.Proposed-1 || c.TargetCalls > 12 {
+		t.Errorf("%+v for a text that repeats itself", c)
+	}
+	if len(m.seqs) != 0 || len(loop.seqs) != 0 {
+		t.Errorf("%d and %d sequences are left", len(m.seqs), len(loop.seqs))
+	}
+}
+
+func TestFollowers(t *testing.T) {
+	rows := []struct {
+		name    string
+		context []int32
+		longest int
+		want    []int32
+	}{
+		{"nothing", nil, 3, nil},
+		{"one token", []int32{5}, 3, nil},
+		{"a new last token", []int32{1, 2, 1, 3}, 3, nil},
+		{"the only place", []int32{1, 2, 3, 4, 1}, 3, []int32{2, 3, 4}},
+		{"the longest match wins over the newest", []int32{1, 2, 7, 8, 9, 2, 6, 1, 2}, 3, []int32{7, 8, 9}},
+		{"of equal matches the newest", []int32{1, 7, 1, 8, 1}, 3, []int32{8, 1}},
+		{"no longer than asked, so the newest", []int32{1, 2, 7, 8, 9, 2, 6, 1, 2}, 1, []int32{6, 1, 2}},
+		{"a match may overlap the end", []int32{4, 4, 4}, 3, []int32{4}},
+	}
+	for _, r := range rows {
+		if got := followers(r.context, r.longest, 3); !slices.Equal(got, r.want) {
+			t.Errorf("%s: %v, want %v", r.name, got, r.want)
+		}
+	}
+}
+
+// Typical acceptance takes what is above the lesser of the two thresholds, and
+// where it never does the text is drawn from the model alone.
+func TestTypicalAcceptance(t *testing.T) {
+	p := []float64{0.5, 0.25, 0.125, 0.125} // 1.75 bits: exp(-H) = 2^-1.75 = 0.2973
+	row := dist.NewDense([]float32{0, float32(math.Log(0.5)), float32(math.Log(0.25)), float32(math.Log(0.25))})
+	d, err := dist.NewSampling(&row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct{ epsilon, delta float64 }{{1, 0.3}, {1, 0.5}, {0.2, 1}, {0.4, 9}, {0, 1}, {1, 0}} {
+		limit := min(r.epsilon, r.delta*math.Exp2(-1.75))
+		for id, x := range p {
+			if ok, err := Typical(d.Distribution, int32(id), r.epsilon, r.delta); err != nil || ok != (x > limit) {
+				t.Errorf("epsilon %v, delta %v, token of %v: %v, %v", r.epsilon, r.delta, x, ok, err)
+			}
+		}
+	}
+	one := task(t, random(4, "law"), "sample", 6)
+	if one.Draft, err = generate.New(t.Context(), random(4, "draft")); err != nil {
+		t.Fatal(err)
+	}
+	all := run(t, one, "speculative:accept=typical,epsilon=0,samples=20").Speculation
+	if all.Accepted != all.Proposed {
+		t.Errorf("epsilon 0: %+v, want every proposal accepted", all)
+	}
+	if none := run(t, one, "speculative:accept=typical,epsilon=1,delta=1e9,samples=20").Speculation; none.Accepted != 0 {
+		t.Errorf("thresholds above every probability: %+v", none)
+	}
+}
+
 func TestBadTasks(t *testing.T) {
 	m := random(3, "bad")
 	good := task(t, m, "sample", 2)
@@ -640,6 +742,7 @@ func TestBadTasks(t *testing.T) {
 		{"groups that do not divide", "beam:width=3,groups=2", "does not divide", nil},
 		{"stochastic with a length rule", "beam:stochastic=true,length=mean", "without groups or length rules", nil},
 		{"no draft", "speculative", "draft model", nil},
+		{"a draft and lookup", "speculative:lookup=2", "one of them proposes", func(t *Task) { t.Draft = t.Engine }},
 		{"no tokens", "beam", "max_tokens = 0", func(t *Task) { t.MaxTokens = 0 }},
 		{"an empty prompt", "beam", "empty", func(t *Task) { t.Prompt = nil }},
 		{"a selector that keeps state", "beam", "keeps a state", func(one *Task) { one.Chain = task(t, m, "stateful", 2).Chain }},

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"lab/core/dist"
@@ -14,11 +15,16 @@ import (
 func speculative() Strategy {
 	return Strategy{
 		Name: "speculative",
-		Summary: "A draft model proposes tokens and the model accepts each with min(1, p/q), or draws from the rest: " +
+		Summary: "A draft model, or a look at what followed the same tokens before, proposes tokens and the model accepts each with min(1, p/q), or draws from the rest: " +
 			"the text is distributed exactly as without a draft, under any chain; with greedy it is the same text.",
-		Source: "Leviathan, Kalman, Matias 2023, Fast inference from transformers via speculative decoding, algorithm 1; Chen et al. 2023",
+		Source: "Leviathan, Kalman, Matias 2023, Fast inference from transformers via speculative decoding, algorithm 1; Chen et al. 2023; " +
+			"lookup: Saxena 2023, Prompt lookup decoding; typical: Cai et al. 2024, Medusa, section 3.3.1",
 		Params: param.Specs{
 			{Name: "draft_tokens", Aliases: []string{"gamma"}, Type: param.Int, Default: int64(4), Min: 1, Max: 64, Unit: "tokens", Meaning: "how many tokens the draft proposes at a time"},
+			{Name: "lookup", Type: param.Int, Default: int64(0), Min: 0, Max: 64, Unit: "tokens", Meaning: "propose, without a draft model, what followed the newest earlier place of the longest match of the context's end, of at most so many tokens; 0 asks the draft model"},
+			{Name: "accept", Type: param.Text, Default: "exact", Choices: []string{"exact", "typical"}, Meaning: "exact keeps the distribution; typical accepts every proposal of p > min(epsilon, delta exp(-H)), which changes it in favour of the draft"},
+			{Name: "epsilon", Type: param.Float, Default: 0.09, Min: 0, Max: 1, Meaning: "typical: a probability that is always enough"},
+			{Name: "delta", Type: param.Float, Default: 0.3, Min: 0, Max: math.Inf(1), Meaning: "typical: factor on exp(-H), H being the entropy in nats of the distribution drawn from"},
 			{Name: "samples", Type: param.Int, Default: int64(1), Min: 1, Max: 65536, Unit: "samples", Meaning: "how many samples, one after the other"},
 		},
 		run: runSpeculative,
@@ -32,7 +38,7 @@ type Speculation struct {
 	TargetCalls int     `json:"target_calls"` // forward calls of the model
 	DraftCalls  int     `json:"draft_calls"`
 	Tokens      int     `json:"tokens"`          // generated
-	Acceptance  float64 `json:"acceptance"`      // accepted / proposed; its expectation is 1 - TV(p, q)
+	Acceptance  float64 `json:"acceptance"`      // accepted / proposed; exact: its expectation is 1 - TV(p, q)
 	PerCall     float64 `json:"tokens_per_call"` // tokens / target calls
 }
 
@@ -71,24 +77,46 @@ func Judge(p, q dist.Distribution, proposed int32, u, v float64) (token int32, a
 	return token, false
 }
 
+// Typical reports whether typical acceptance takes a token of probability
+// p.P(proposed): above the lesser of epsilon and delta exp(-H), H being p's
+// entropy in nats (Cai et al. 2024, Medusa, section 3.3.1). Errors are those of
+// an entropy that is not known.
+func Typical(p dist.Distribution, proposed int32, epsilon, delta float64) (bool, error) {
+	h, err := p.EntropyBits()
+	if err != nil {
+		return false, err
+	}
+	return p.P(proposed) > min(epsilon, delta*math.Exp(-h*math.Ln2)), nil
+}
+
 type speculation struct {
 	*searcher
-	gamma  int
-	sample uint64
-	count  Speculation
-	target *node
-	draft  *node
+	gamma          int
+	lookup         int // longest match looked for, 0 with a draft model
+	typical        bool
+	epsilon, delta float64
+	sample         uint64
+	count          Speculation
+	target         *node
+	draft          *node // nil with lookup
 }
 
 func runSpeculative(ctx context.Context, w *searcher, set param.Values) (*Result, error) {
-	if w.Draft == nil {
-		return nil, usage("speculative", "it needs a draft model; give one of the same vocabulary with --draft")
-	}
-	if err := w.Engine.CheckPasses(w.Chain, []generate.Pass{{Engine: w.Draft}}); err != nil {
-		return nil, err
+	lookup := int(set.Int("lookup"))
+	switch {
+	case lookup > 0 && w.Draft != nil:
+		return nil, usage("speculative", "lookup = %d and a draft model were both given; one of them proposes", lookup)
+	case lookup > 0:
+	case w.Draft == nil:
+		return nil, usage("speculative", "it needs a draft model; give one of the same vocabulary with --draft, or set lookup=3")
+	default:
+		if err := w.Engine.CheckPasses(w.Chain, []generate.Pass{{Engine: w.Draft}}); err != nil {
+			return nil, err
+		}
 	}
 	r := &Result{ScoreIs: "ln p under the sampling distribution"}
-	s := &speculation{searcher: w, gamma: int(set.Int("draft_tokens"))}
+	s := &speculation{searcher: w, gamma: int(set.Int("draft_tokens")), lookup: lookup,
+		typical: set.Text("accept") == "typical", epsilon: set.Float("epsilon"), delta: set.Float("delta")}
 	var err error
 	for i := range set.Int("samples") {
 		s.sample = uint64(i)
@@ -120,10 +148,12 @@ func (s *speculation) run(ctx context.Context) (*Sequence, error) {
 		return nil, err
 	}
 	defer s.target.Drop()
-	if s.draft, err = s.root(ctx, s.Draft); err != nil {
-		return nil, err
+	if s.lookup == 0 {
+		if s.draft, err = s.root(ctx, s.Draft); err != nil {
+			return nil, err
+		}
+		defer s.draft.Drop()
 	}
-	defer s.draft.Drop()
 	for {
 		stop, ok := s.done(s.target)
 		if ok {
@@ -145,12 +175,17 @@ func (s *speculation) uniform(step int, lane uint32) float64 {
 }
 
 // round lets the draft propose tokens, judges them with one forward call of the
-// model, and leaves both branches with the tokens that stand.
+// model, and leaves the branches with the tokens that stand.
 func (s *speculation) round(ctx context.Context) error {
 	start := len(s.target.Tokens())
 	first := len(s.target.completion())
-	room := min(s.MaxTokens-first, s.Engine.Info().ContextLength-start, s.Draft.Info().ContextLength-start) - 1
-	proposals, qs, err := s.propose(ctx, first, min(s.gamma, max(0, room)))
+	room := min(s.MaxTokens-first, s.Engine.Info().ContextLength-start) - 1
+	propose := s.look
+	if s.draft != nil {
+		room = min(room, s.Draft.Info().ContextLength-start-1)
+		propose = s.propose
+	}
+	proposals, qs, err := propose(ctx, first, min(s.gamma, max(0, room)))
 	if err != nil {
 		return err
 	}
@@ -171,7 +206,9 @@ func (s *speculation) round(ctx context.Context) error {
 			token = draw(judge.sampling.Distribution, s.uniform(first+i, restLane))
 		} else {
 			s.count.Proposed++
-			token, accepted = Judge(judge.sampling.Distribution, qs[i], proposals[i], s.uniform(first+i, acceptLane), s.uniform(first+i, restLane))
+			if token, accepted, err = s.judge(judge.sampling.Distribution, qs[i], proposals[i], first+i); err != nil {
+				return err
+			}
 		}
 		judge.modelLn += judge.model.LogP(token)
 		judge.drawnLn += judge.sampling.LogP(token)
@@ -186,6 +223,53 @@ func (s *speculation) round(ctx context.Context) error {
 	}
 	s.target.states, s.target.modelLn, s.target.drawnLn = judge.states, judge.modelLn, judge.drawnLn
 	return s.settle(ctx, start, stand)
+}
+
+// judge decides about the token proposed at a step.
+func (s *speculation) judge(p, q dist.Distribution, proposed int32, step int) (token int32, accepted bool, err error) {
+	rest := s.uniform(step, restLane)
+	if !s.typical {
+		token, accepted = Judge(p, q, proposed, s.uniform(step, acceptLane), rest)
+		return token, accepted, nil
+	}
+	if accepted, err = Typical(p, proposed, s.epsilon, s.delta); accepted || err != nil {
+		return proposed, accepted, err
+	}
+	return draw(p, rest), false, nil
+}
+
+// look proposes up to n tokens that followed, earlier in the context, the longest
+// match of its end, with the certainty that makes each of them a q.
+func (s *speculation) look(_ context.Context, _, n int) (tokens []int32, qs []dist.Distribution, err error) {
+	for _, token := range followers(s.target.Tokens(), s.lookup, n) {
+		row := dist.Scores{Vocab: s.Engine.Info().VocabSize, IDs: []int32{token}, Values: []float32{0}}
+		q, err := dist.Softmax(&row)
+		if err != nil {
+			return nil, nil, err
+		}
+		tokens, qs = append(tokens, token), append(qs, q)
+		if s.Engine.IsEnd(token) {
+			break
+		}
+	}
+	return tokens, qs, nil
+}
+
+// followers returns up to n tokens that followed the newest earlier place of the
+// longest match, of at most longest tokens, of the end of a context. It is part
+// of context, and empty when the last token is new.
+func followers(context []int32, longest, n int) []int32 {
+	best, from := 0, len(context)
+	for end := len(context) - 1; end > 0; end-- {
+		same := 0
+		for same < min(longest, end) && context[end-1-same] == context[len(context)-1-same] {
+			same++
+		}
+		if same > best {
+			best, from = same, end
+		}
+	}
+	return context[from:min(from+n, len(context))]
 }
 
 // propose lets the draft draw up to n tokens, and returns them with the
@@ -240,9 +324,12 @@ func (s *speculation) rows(ctx context.Context, proposals []int32) ([]dist.Score
 	}
 }
 
-// settle leaves both branches at the tokens that stand.
+// settle leaves the branches at the tokens that stand.
 func (s *speculation) settle(ctx context.Context, start int, stand []int32) error {
 	for _, n := range []*node{s.target, s.draft} {
+		if n == nil {
+			continue
+		}
 		same := 0
 		have := n.Tokens()[start:]
 		for same < len(have) && same < len(stand) && have[same] == stand[same] {
