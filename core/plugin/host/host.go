@@ -57,8 +57,9 @@ const (
 	// cancelGrace is how long a call may go on after its caller gave up. Ending
 	// it means to kill the plugin, which may be writing into shared rows.
 	cancelGrace = 250 * time.Millisecond
-	// deathLimit is how long SIGKILL may take.
-	deathLimit = 2 * time.Second
+	// deathLimit is how long SIGKILL may take: milliseconds, unless the machine
+	// has far more work than cores.
+	deathLimit = 10 * time.Second
 )
 
 // Host owns the plugins of one run. Safe for concurrent use.
@@ -178,7 +179,7 @@ func (h *Host) Warm(plugins ...string) {
 }
 
 // Close ends every plugin, removes the sockets and the shared memory, and
-// returns within about two seconds. Rows of [Model.Rows] must not be used any
+// returns within about two seconds where the machine is not overloaded. Rows of [Model.Rows] must not be used any
 // more: they are unmapped. Closing again does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
