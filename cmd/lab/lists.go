@@ -177,7 +177,7 @@ func samplerCommand(s *settings) *cobra.Command {
 			return nil
 		}, nil)
 	}
-	info := &cobra.Command{Use: "info NAME", Short: "Describe one sampler: settings, needs, source",
+	info := &cobra.Command{Use: "info NAME", Short: "Describe one sampler: rule, settings, an example, what other systems make of it",
 		Args: oneArg("the name of a sampler", "lab sampler info top_p")}
 	infoJSON := jsonFlag(info)
 	info.RunE = func(cmd *cobra.Command, args []string) error {
@@ -192,21 +192,11 @@ func samplerCommand(s *settings) *cobra.Command {
 					samplerJSON
 				}{"lab/sampler-info/1", newSamplerJSON(d)})
 			}
-			writeSampler(cmd.OutOrStdout(), d)
-			return nil
+			return writeSampler(ctx, cmd.OutOrStdout(), d)
 		}, nil)
 	}
 	cmd.AddCommand(list, info, verifyCommand(s))
 	return cmd
-}
-
-func writeSampler(w io.Writer, d host.Sampler) {
-	fmt.Fprintf(w, "%s (%s, plugin %s)\n%s\n", d.Name, d.Kind, d.Plugin, d.Summary)
-	if len(d.Aliases) > 0 {
-		fmt.Fprintf(w, "also called: %s\n", strings.Join(d.Aliases, ", "))
-	}
-	fmt.Fprintf(w, "needs: %s\nsource: %s\n", needs(d.Needs), d.Source)
-	writeSettings(w, d.Params)
 }
 
 func needs(n sampler.Needs) string {

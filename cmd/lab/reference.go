@@ -1,15 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"image/color"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lab/core/plugin/param"
-	"lab/core/plugin/sampler"
 	"lab/core/script"
 	"lab/core/script/std"
+	"lab/plots"
 	"lab/plots/plotmod"
 )
 
@@ -94,26 +96,27 @@ func defaultText(v any) string {
 	return param.Format(v)
 }
 
-// samplerReference renders the declarations of samplers as Markdown.
-func samplerReference(list []sampler.Sampler) string {
-	var b strings.Builder
-	b.WriteString("# Samplers\n\nEvery built-in stage, from its own declaration. A chain is written as `lab help chains` says; the first setting\nneeds no name. Logarithms of ledgers are base 2.\n")
-	for _, s := range list {
-		d := s.Declare()
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n- kind: %s\n- needs: %s\n- source: %s\n", d.Name, d.Summary, d.Kind, needs(d.Needs), d.Source)
-		if len(d.Aliases) > 0 {
-			fmt.Fprintf(&b, "- also called: %s\n", strings.Join(d.Aliases, ", "))
-		}
-		for _, p := range d.Params {
-			fmt.Fprintf(&b, "- setting `%s`: %s, %s, default %s", p.Name, p.Type, p.Range(), param.Format(p.Default))
-			if p.Unit != "" {
-				fmt.Fprintf(&b, ", %s", p.Unit)
-			}
-			if len(p.Aliases) > 0 {
-				fmt.Fprintf(&b, "; also called %s", strings.Join(p.Aliases, ", "))
-			}
-			fmt.Fprintf(&b, ". %s\n", p.Meaning)
+// twoThemes gives a picture drawn in the light theme the colours of the dark one
+// where the reader's screen is dark. Every colour of the one theme that a picture
+// uses has its own in the other, so nothing is drawn twice.
+func twoThemes(svg []byte) []byte {
+	light, dark := plots.Light(), plots.Dark()
+	var style strings.Builder
+	style.WriteString("<style>@media (prefers-color-scheme: dark) {\n")
+	pair := func(from, to color.RGBA) {
+		for _, attribute := range []string{"fill", "stroke"} {
+			fmt.Fprintf(&style, "[%[1]s=\"%[2]s\"] {%[1]s: %[3]s}\n", attribute, hexColour(from), hexColour(to))
 		}
 	}
-	return b.String()
+	pair(light.Background, dark.Background)
+	pair(light.Ink, dark.Ink)
+	pair(light.Muted, dark.Muted)
+	pair(light.Grid, dark.Grid)
+	for i := range light.Series {
+		pair(light.Series[i], dark.Series[i])
+	}
+	style.WriteString("}</style>\n<defs>")
+	return bytes.Replace(svg, []byte("<defs>"), []byte(style.String()), 1)
 }
+
+func hexColour(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

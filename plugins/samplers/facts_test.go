@@ -20,6 +20,8 @@ type fact struct {
 	// alone; empty: it never does.
 	byID string
 
+	fresh bool // the context is all prompt, since few others can be continued
+
 	draws []any // settings of a selector at which its draws are counted
 
 	settings func(g *rand.Rand, n int) map[string]any // replaces settings drawn from the declaration
@@ -49,9 +51,9 @@ const (
 	compares = "it acts on what another pass says of each token"
 )
 
-// fixed always gives one value.
-func fixed(name string, value any) func(*rand.Rand, int) map[string]any {
-	return func(*rand.Rand, int) map[string]any { return map[string]any{name: value} }
+// oneOf gives one of several values.
+func oneOf(name string, values ...any) func(*rand.Rand, int) map[string]any {
+	return func(g *rand.Rand, _ int) map[string]any { return map[string]any{name: values[g.IntN(len(values))]} }
 }
 
 var facts = map[string]fact{
@@ -68,10 +70,11 @@ var facts = map[string]fact{
 	"ignore_eos":            {noOff: "its only setting is a list; leave it out", byID: endOnly},
 
 	// constrain: any text is allowed, so that most questions have an answer
-	"grammar":     {off: set("grammar", ""), byID: language, settings: fixed("grammar", "root ::= .*")},
-	"regex":       {off: set("regex", ""), byID: language, settings: fixed("regex", "(?s).*")},
-	"json_schema": {off: set("schema", ""), byID: language, settings: fixed("schema", "")},
-	"infill":      {noOff: "it has no settings; leave it out", byID: language},
+	"grammar": {off: set("grammar", ""), byID: language, settings: oneOf("grammar", "root ::= .*", `root ::= [a-p]* | "x" root`)},
+	"regex":   {off: set("regex", ""), byID: language, settings: oneOf("regex", "(?s).*", "[a-m]+", "(a|b|c|d|e|f|g|h|i|w[0-9]+)*z?")},
+	"json_schema": {off: set("schema", ""), byID: language, fresh: true,
+		settings: oneOf("schema", "{}", "{}", `{"type":["null","integer","boolean"]}`, `{"enum":["a",null,true]}`)},
+	"infill": {noOff: "it has no settings; leave it out", byID: language},
 
 	// penalty
 	"penalties":                        {off: set("repeat", 1, "frequency", 0, "presence", 0), moves: sign},

@@ -97,6 +97,9 @@ func bound(v float64) string {
 	case math.IsInf(v, -1):
 		return "-∞"
 	}
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatFloat(v, 'f', -1, 64) // 65536 and 4294967295 as they are typed
+	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 

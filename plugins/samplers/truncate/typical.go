@@ -25,9 +25,17 @@ func (Typical) Declare() sampler.Declaration {
 				Name: "typical", Aliases: []string{"p", "typical_p", "typ_p", "mass"}, Type: param.Float, Default: 0.95, Min: 0, Max: 1,
 				Meaning: "the mass to reach; 0 keeps the most typical token only, 1 keeps all; it counts as reached within 1e-9 relative",
 			},
-			minKeep(),
+			leastTypical(),
 		},
 	}
+}
+
+// leastTypical is min_keep in the order of the rule: the likeliest token may be
+// none of those that are kept.
+func leastTypical() param.Spec {
+	spec := minKeep()
+	spec.Meaning = "keep at least this many of the most typical tokens; 0 is the same as 1, as a row is never emptied"
+	return spec
 }
 
 // usualDeviation is how far, in nats, the surprisal of most of the mass is from
