@@ -144,21 +144,19 @@ func (j JSONSchema) Apply(row *sampler.Row, set param.Values) error {
 func (s *store) keep(op string, row *sampler.Row, source string, compile func() (*bytegram.Program, error)) error {
 	m, err := s.matcher(row, source, compile)
 	if err != nil {
-		return fault.Wrap(err, fault.Usage, op, "")
+		return named(err, op)
 	}
 	next, err := m.Next(row.History[row.Prompt:], row.State)
 	if err != nil {
-		return fault.Wrap(err, fault.Data, op, "")
+		return named(err, op)
 	}
 	row.State = next.Memo
-	allowed := next.Tokens.Append(make([]int32, 0, next.Tokens.Count()+len(row.EndOfText)))
+	var ends []int32
 	if next.Ends {
-		allowed = append(allowed, row.EndOfText...)
-		slices.Sort(allowed)
-		allowed = slices.Compact(allowed)
+		ends = row.EndOfText
 	}
-	if err := keepIDs(row.Scores, allowed); err != nil {
-		return fault.Wrap(err, fault.Data, op, "")
+	if err := keepMask(row.Scores, next.Tokens, ends); err != nil {
+		return named(err, op)
 	}
 	if !slices.ContainsFunc(row.Scores.Values, dist.Finite) {
 		what := "expects " + next.Expected()
@@ -169,6 +167,35 @@ func (s *store) keep(op string, row *sampler.Row, source string, compile func() 
 			Fix("put the constraint before stages that truncate, or widen it")
 	}
 	return nil
+}
+
+// named returns an error of the engine or a front end as one of a stage.
+func named(err error, op string) error {
+	e, ok := err.(*fault.Error)
+	if !ok || e.Op != "" && e.Op != op {
+		return fault.Wrap(err, fault.Internal, op, "")
+	}
+	c := *e
+	c.Op = op
+	return &c
+}
+
+// keepMask keeps the tokens of a set, and the ends. When they are most of a
+// dense row, the others are masked in place: listing the ones that stay would
+// cost more.
+func keepMask(s *dist.Scores, tokens *bytegram.Mask, ends []int32) error {
+	if s.Dense() && s.Unlisted == 0 && tokens.Count() > s.Vocab/2 {
+		inside := slices.DeleteFunc(slices.Clone(ends), func(id int32) bool { return id < 0 || int(id) >= s.Vocab })
+		tokens.Strike(s.Values, inside)
+		return nil
+	}
+	ids := tokens.Append(make([]int32, 0, tokens.Count()+len(ends)))
+	if len(ends) > 0 {
+		ids = append(ids, ends...)
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+	}
+	return keepIDs(s, ids)
 }
 
 // keepIDs keeps the given tokens, ascending, of those that a row lists. What an
@@ -186,7 +213,7 @@ func keepIDs(s *dist.Scores, ids []int32) error {
 	if s.Dense() {
 		places := make([]int32, 0, len(ids))
 		for _, id := range ids {
-			if int(id) < len(s.Values) && dist.Finite(s.Values[id]) {
+			if id >= 0 && int(id) < len(s.Values) && dist.Finite(s.Values[id]) {
 				places = append(places, id)
 			}
 		}

@@ -18,111 +18,6 @@ import (
 	"lab/core/plugin/sampler"
 )
 
-// vocabulary returns all bytes, pieces cut at random from a text, so that some
-// begin or end inside a character, and an end of text: token 0.
-func vocabulary(r *rand.Rand, text string, pieces int) [][]byte {
-	out := [][]byte{nil}
-	for b := range 256 {
-		out = append(out, []byte{byte(b)})
-	}
-	for range pieces {
-		at := r.IntN(len(text))
-		out = append(out, []byte(text[at:min(len(text), at+1+r.IntN(6))]))
-	}
-	return out
-}
-
-const words = `{"name": "Ännchen", "age": 42, "tags": ["größe", "日本語", "x y"]} true false null -17.25e3 ab12 2024-12-02T10:00:00Z naïve, emoji 🙂 "quoted\"" [1, 2], {} key: \u00e9 `
-
-// walker draws texts under a constraint, each token with equal probability, but
-// ends as soon as it may when it has become long.
-type walker struct {
-	t      *testing.T
-	s      sampler.Sampler
-	set    param.Values
-	pieces [][]byte
-	key    string // of the vocabulary
-	r      *rand.Rand
-}
-
-func newWalker(t *testing.T, s sampler.Sampler, seed uint64, set ...param.Setting) *walker {
-	t.Helper()
-	v, err := s.Declare().Params.Resolve("", "", set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(seed, 9))
-	return &walker{t: t, s: s, set: v, pieces: vocabulary(r, words, 300), key: fmt.Sprint("vocabulary ", seed), r: r}
-}
-
-func setting(name string, v any) param.Setting { return param.Setting{Name: name, Value: v} }
-
-func (w *walker) text(id int32) []byte { return w.pieces[id] }
-
-// allowed returns the tokens that may follow, and the state.
-func (w *walker) allowed(history []int32, state []byte) ([]int32, []byte, error) {
-	row := dist.NewDense(make([]float32, len(w.pieces)))
-	r := &sampler.Row{Scores: &row, History: history, Texts: w.text, Vocabulary: w.key, EndOfText: []int32{0}, State: state, Chosen: -1}
-	if err := w.s.Apply(r, w.set); err != nil {
-		return nil, nil, err
-	}
-	if row.Dense() {
-		w.t.Fatal("the row was not cut")
-	}
-	return row.IDs, r.State, nil
-}
-
-// walk returns one whole text, or false when it did not end.
-func (w *walker) walk(long int) (string, bool) {
-	w.t.Helper()
-	var history []int32
-	var state []byte
-	for range 4 * long {
-		ids, next, err := w.allowed(history, state)
-		if err != nil {
-			w.t.Fatalf("after %q: %v", w.join(history), err)
-		}
-		// The answer does not depend on what the state remembers.
-		if w.r.IntN(20) == 0 {
-			again, _, err := w.allowed(history, nil)
-			if err != nil || !slices.Equal(ids, again) {
-				w.t.Fatalf("after %q: %d tokens with a state, %d without (%v)", w.join(history), len(ids), len(again), err)
-			}
-		}
-		token := ids[w.r.IntN(len(ids))]
-		if ids[0] == 0 && (len(history) >= long || w.r.IntN(4) == 0) {
-			token = 0
-		}
-		if len(history) >= long { // the shortest way out is by single bytes
-			var ways []int32
-			for _, id := range ids {
-				if id <= 256 && len(w.pieces[id]) == 1 && strings.ContainsRune(`"]}0: @bd`, rune(w.pieces[id][0])) {
-					ways = append(ways, id)
-				}
-			}
-			if len(ways) > 0 {
-				token = ways[w.r.IntN(len(ways))]
-			}
-			if ids[0] == 0 {
-				token = 0
-			}
-		}
-		if token == 0 {
-			return w.join(history), true
-		}
-		history, state = append(history, token), next
-	}
-	return w.join(history), false
-}
-
-func (w *walker) join(history []int32) string {
-	var b []byte
-	for _, id := range history {
-		b = append(b, w.pieces[id]...)
-	}
-	return string(b)
-}
-
 // Whatever is drawn matches as a whole, and a token is allowed exactly when some
 // match begins with it: of single bytes this is checked against a plain search.
 func TestRegexWalks(t *testing.T) {
@@ -190,11 +85,16 @@ func TestSchemaWalks(t *testing.T) {
 		`{"type":"string","pattern":"^[a-z]+[0-9]$"}`, `{"type":"string","pattern":"b.d"}`,
 		`{"type":"string","format":"date"}`, `{"type":"string","format":"date-time"}`, `{"type":"string","format":"uuid"}`,
 		`{"type":"string","format":"ipv4"}`, `{"type":"string","format":"email"}`, `{"type":"string","format":"duration"}`,
-		`{"type":"string","format":"time"}`, `{"type":"string","format":"hostname"}`,
+		`{"type":"string","format":"ipv6"}`, `{"type":"string","format":"uri"}`, `{"type":"string","format":"time"}`, `{"type":"string","format":"hostname"}`,
 		`{"type":"integer"}`, `{"type":"integer","minimum":-17,"maximum":205}`, `{"type":"integer","exclusiveMinimum":99}`,
 		`{"type":"integer","maximum":-8}`, `{"type":"integer","minimum":7,"maximum":7}`, `{"type":"integer","minimum":1.5,"maximum":3.5}`,
 		`{"type":"number"}`, `{"type":"number","minimum":-2,"maximum":3}`, `{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}`,
 		`{"type":"number","minimum":5}`, `{"type":"number","exclusiveMaximum":-3}`,
+		`{"type":"number","minimum":0.25,"maximum":0.75}`, `{"type":"number","exclusiveMinimum":-1.05,"maximum":2.5}`,
+		`{"type":"number","minimum":12.34,"exclusiveMaximum":12.3456}`, `{"type":"number","minimum":1.5,"maximum":1.5}`,
+		`{"type":"number","maximum":-0.125}`, `{"type":"number","exclusiveMinimum":0,"maximum":1e-3}`, `{"type":"number","minimum":-0.5,"maximum":0}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","type":"number","minimum":2,"exclusiveMinimum":true,"maximum":2.5}`,
+		`{"enum":["2024-01-31","x"],"format":"date"}`, `{"enum":[1,2,3,4],"not":{"const":2},"multipleOf":2}`,
 		`{"enum":["a","b\"c",3,null,[1,{"x":true}]]}`, `{"const":{"k":[1,2]}}`, `{"type":"string","enum":["a",1]}`,
 		`{"type":["null","boolean","integer"]}`,
 		`{"type":"array","items":{"type":"integer","minimum":0,"maximum":9},"minItems":2,"maxItems":4}`,
@@ -288,10 +188,12 @@ func TestRefusals(t *testing.T) {
 		{"garbage", NewGrammar(), "grammar", `root ::= "a" ]`, "does not belong"},
 		{"look-around", NewRegex(), "regex", `a(?=b)`, "Go's regexp"},
 		{"an anchor inside", NewRegex(), "regex", `a^b`, "anchor"},
-		{"a word boundary", NewRegex(), "regex", `\bab`, "word boundary"},
+		{"a word boundary", NewRegex(), "regex", `\bab`, "word boundaries"},
 		{"no JSON", NewJSONSchema(), "schema", `{`, "no JSON"},
 		{"a key twice", NewJSONSchema(), "schema", `{"type":"null","type":"null"}`, "comes twice"},
-		{"an invalid schema", NewJSONSchema(), "schema", `{"type":"strin"}`, "json_schema"},
+		{"an invalid schema", NewJSONSchema(), "schema", `{"type":"strin"}`, "json_schema: /type: value must be one of"},
+		{"an invalid schema inside", NewJSONSchema(), "schema", `{"properties":{"a":{"minLength":-1}}}`, "json_schema: /properties/a/minLength: "},
+		{"a reference to nothing", NewJSONSchema(), "schema", `{"$ref":"#/$defs/a"}`, "/$defs/a"},
 		{"an unknown keyword", NewJSONSchema(), "schema", `{"type":"string","maxLenght":3}`, "/maxLenght"},
 		{"a keyword that cannot be followed", NewJSONSchema(), "schema", `{"properties":{"a":{"type":"array","uniqueItems":true}}}`, "/properties/a/uniqueItems"},
 		{"patternProperties", NewJSONSchema(), "schema", `{"type":"object","patternProperties":{"a":{}}}`, "/patternProperties"},
@@ -299,7 +201,22 @@ func TestRefusals(t *testing.T) {
 		{"a remote reference", NewJSONSchema(), "schema", `{"$ref":"http://example.com/x.json"}`, "not loaded"},
 		{"overlapping oneOf", NewJSONSchema(), "schema", `{"oneOf":[{"type":"integer"},{"type":"number"}]}`, "may be valid together"},
 		{"a format", NewJSONSchema(), "schema", `{"type":"string","format":"regex"}`, "/format"},
-		{"bounds that are not whole", NewJSONSchema(), "schema", `{"type":"number","minimum":0.5}`, "/minimum"},
+		{"an impossible number", NewJSONSchema(), "schema", `{"type":"number","minimum":1e9999999}`, "/minimum"},
+		{"no integer in the bounds", NewJSONSchema(), "schema", `{"type":"integer","minimum":1.2,"maximum":1.8}`, "matches no text"},
+		{"no number in the bounds", NewJSONSchema(), "schema", `{"type":"number","exclusiveMinimum":1.25,"maximum":1.25}`, "matches no text"},
+		{"nullable", NewJSONSchema(), "schema", `{"type":"string","nullable":true}`, "/nullable"},
+		{"an unknown keyword beside enum", NewJSONSchema(), "schema", `{"enum":["a"],"maxLenght":3}`, "/maxLenght"},
+		{"a format beside enum", NewJSONSchema(), "schema", `{"enum":["a"],"format":"colour"}`, "/format"},
+		{"const in draft 4", NewJSONSchema(), "schema", `{"$schema":"http://json-schema.org/draft-04/schema#","const":1}`, "/const"},
+		{"prefixItems in draft 7", NewJSONSchema(), "schema", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"array","prefixItems":[{}]}`, "/prefixItems"},
+		{"additionalItems today", NewJSONSchema(), "schema", `{"type":"array","additionalItems":false}`, "/additionalItems"},
+		{"only a most length beside a pattern", NewJSONSchema(), "schema", `{"type":"string","pattern":"^a*$","maxLength":3}`, "/maxLength"},
+		{"a pattern that is none", NewJSONSchema(), "schema", `{"type":"string","pattern":"a\\bc"}`, "/pattern"},
+		{"a token outside the vocabulary", NewGrammar(), "grammar", `root ::= <[99999]>`, "outside the vocabulary"},
+		{"a token without its text", NewGrammar(), "grammar", `root ::= <nowhere>`, "no token of the vocabulary"},
+		{"the end as a token", NewGrammar(), "grammar", `root ::= "a" <[0]>`, "ends a text"},
+		{"a rule without an end", NewGrammar(), "grammar", `root ::= "a" root`, "matches no text that ends"},
+		{"left recursion over an empty rule", NewGrammar(), "grammar", "root ::= e a\ne ::= \"x\"?\na ::= e root | \"y\"", "left-recursive"},
 		{"multipleOf", NewJSONSchema(), "schema", `{"type":"integer","multipleOf":3}`, "/multipleOf"},
 	}
 	for _, r := range rows {
@@ -308,6 +225,9 @@ func TestRefusals(t *testing.T) {
 			_, _, err := w.allowed(nil, nil)
 			if err == nil || fault.KindOf(err) != fault.Usage && fault.KindOf(err) != fault.Limit || !strings.Contains(err.Error(), r.want) {
 				t.Errorf("got %v, want %q", err, r.want)
+			}
+			if name := r.s.Declare().Name; err != nil && (!strings.HasPrefix(err.Error(), name+": ") || strings.Count(err.Error(), name+": ") != 1 || strings.Contains(err.Error(), "://") && !strings.Contains(err.Error(), "example.com")) {
+				t.Errorf("the message is badly put: %v", err)
 			}
 		})
 	}
@@ -401,53 +321,4 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
-}
-
-// BenchmarkJSON is the cost of a step inside JSON at a vocabulary of 262,144
-// tokens, and of the tree of the vocabulary, made once.
-func BenchmarkJSON(b *testing.B) {
-	r := rand.New(rand.NewPCG(8, 8))
-	pieces := vocabulary(r, strings.Repeat(words, 40), 262144-257)
-	for i := 257; i < len(pieces); i++ {
-		for k := range pieces[i] {
-			if r.IntN(3) == 0 {
-				pieces[i][k] = byte('a' + r.IntN(26))
-			}
-		}
-	}
-	texts := func(id int32) []byte { return pieces[id] }
-	set := func(s sampler.Sampler) param.Values {
-		v, err := s.Declare().Params.Resolve("", "", []param.Setting{setting("schema", `{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"integer"}},"required":["name","n"]}`)})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return v
-	}
-	var history []int32
-	for _, x := range []byte(`{"name": "abc`) {
-		history = append(history, 1+int32(x))
-	}
-	apply := func(s sampler.Sampler, v param.Values, scratch []float32, state []byte) []byte {
-		row := dist.NewDense(scratch)
-		r := &sampler.Row{Scores: &row, History: history, Texts: texts, Vocabulary: "v", EndOfText: []int32{0}, State: state}
-		if err := s.Apply(r, v); err != nil {
-			b.Fatal(err)
-		}
-		return r.State
-	}
-	scratch := make([]float32, len(pieces))
-	b.Run("first", func(b *testing.B) {
-		for b.Loop() {
-			s := NewJSONSchema()
-			apply(s, set(s), scratch, nil)
-		}
-	})
-	b.Run("step", func(b *testing.B) {
-		s := NewJSONSchema()
-		v := set(s)
-		state := apply(s, v, scratch, nil)
-		for b.Loop() {
-			apply(s, v, scratch, state)
-		}
-	})
 }

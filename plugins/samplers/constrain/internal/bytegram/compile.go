@@ -1,9 +1,8 @@
 package bytegram
 
 import (
-	"fmt"
-	"math"
-	"strings"
+	"cmp"
+	"slices"
 
 	"lab/core/fault"
 )
@@ -186,12 +185,7 @@ func (c *compiler) fresh(e *Expr, next int32) int32 {
 	case kClass:
 		return c.class(e, next)
 	case kLiteral:
-		for i := len(e.text) - 1; i >= 0; i-- {
-			n := c.node(e.label)
-			c.edge(n, edge{what: eByte, lo: e.text[i], hi: e.text[i], next: next})
-			next = n
-		}
-		return next
+		return c.chain(e.text, e.label, next)
 	case kSeq:
 		for i := len(e.subs) - 1; i >= 0; i-- {
 			next = c.build(e.subs[i], next)
@@ -199,9 +193,16 @@ func (c *compiler) fresh(e *Expr, next int32) int32 {
 		return next
 	case kAlt:
 		n := c.node(e.label)
+		var literals []*Expr
 		for _, sub := range e.subs {
+			if sub.kind == kLiteral {
+				literals = append(literals, sub)
+				continue
+			}
 			c.edge(n, edge{what: eStep, next: c.build(sub, next)})
 		}
+		slices.SortFunc(literals, func(a, b *Expr) int { return cmp.Compare(a.text, b.text) })
+		c.shared(n, literals, 0, next)
 		return n
 	case kRepeat:
 		return c.repeat(e, next)
@@ -218,6 +219,44 @@ func (c *compiler) fresh(e *Expr, next int32) int32 {
 	}
 	c.err = fault.New(fault.Internal, "", "", "unknown expression %d", e.kind)
 	return end
+}
+
+// shared leads from n to next over any of the literals, which are in order and
+// have their first at bytes in common: those that go on alike share places, so
+// that a long list of words is one parse.
+func (c *compiler) shared(n int32, literals []*Expr, at int, next int32) {
+	for i := 0; i < len(literals) && c.err == nil; {
+		first := literals[i]
+		if len(first.text) == at {
+			c.edge(n, edge{what: eStep, next: next})
+			i++
+			continue
+		}
+		j, b := i, first.text[at]
+		for j < len(literals) && literals[j].text[at] == b {
+			j++
+		}
+		to := next
+		switch {
+		case j == i+1 && len(first.text) > at+1:
+			to = c.chain(first.text[at+1:], first.label, next)
+		case j > i+1:
+			to = c.node(first.label)
+			c.shared(to, literals[i:j], at+1, next)
+		}
+		c.edge(n, edge{what: eByte, lo: b, hi: b, next: to})
+		i = j
+	}
+}
+
+// chain returns the node from which the bytes of text lead to next.
+func (c *compiler) chain(text, label string, next int32) int32 {
+	for i := len(text) - 1; i >= 0; i-- {
+		n := c.node(label)
+		c.edge(n, edge{what: eByte, lo: text[i], hi: text[i], next: next})
+		next = n
+	}
+	return next
 }
 
 // repeat builds x{min,max}: the optional copies are nested, x(x(x)?)?, so that
@@ -287,88 +326,4 @@ func (c *compiler) weight(e *Expr) int {
 	}
 	c.weights[e] = w
 	return w
-}
-
-func (c *compiler) sequences(e *Expr) [][]span {
-	list, ok := c.seqs[e]
-	if !ok {
-		for _, r := range normal(e.ranges) {
-			for _, in := range c.a {
-				if lo, hi := max(r.Lo, in.Lo), min(r.Hi, in.Hi); lo <= hi {
-					list = sequences(list, lo, hi)
-				}
-			}
-		}
-		if len(list) == 0 && c.err == nil {
-			c.err = fault.New(fault.Usage, "", e.label, "the class has no character that a text may hold")
-		}
-		c.seqs[e] = list
-	}
-	return list
-}
-
-func (c *compiler) class(e *Expr, next int32) int32 {
-	return c.tree(c.sequences(e), e.label, next)
-}
-
-// tree builds a tree over sequences of byte ranges; equal ends share nodes.
-func (c *compiler) tree(list [][]span, label string, next int32) int32 {
-	var key strings.Builder
-	fmt.Fprintf(&key, "%d\x00%s\x00", next, label)
-	for _, s := range list {
-		for _, b := range s {
-			key.WriteByte(b.lo)
-			key.WriteByte(b.hi)
-		}
-		key.WriteString("\xff\x00") // no span has lo above hi
-	}
-	if n, ok := c.byClass[key.String()]; ok {
-		return n
-	}
-	n := c.node(label)
-	for i := 0; i < len(list); {
-		j := i + 1
-		for j < len(list) && list[j][0] == list[i][0] {
-			j++
-		}
-		to := next
-		if len(list[i]) > 1 {
-			rest := make([][]span, 0, j-i)
-			for _, s := range list[i:j] {
-				rest = append(rest, s[1:])
-			}
-			to = c.tree(rest, label, next)
-		}
-		c.edge(n, edge{what: eByte, lo: list[i][0].lo, hi: list[i][0].hi, next: to})
-		i = j
-	}
-	c.byClass[key.String()] = n
-	return n
-}
-
-// classify groups the bytes that no edge of the program tells apart.
-func (p *Program) classify() {
-	var cut [257]bool
-	for i := range p.nodes {
-		for _, e := range p.nodes[i].edges {
-			if e.what == eByte {
-				cut[e.lo], cut[int(e.hi)+1] = true, true
-			}
-		}
-	}
-	class := uint8(0)
-	p.reps = []byte{0}
-	for b := range p.class {
-		if b > 0 && cut[b] && class < math.MaxUint8 {
-			class++
-			p.reps = append(p.reps, byte(b))
-		}
-		p.class[b] = class
-	}
-	p.hash = fnvStart
-	for i := range p.nodes {
-		for _, e := range p.nodes[i].edges {
-			p.hash = mix(mix(p.hash, uint64(i)<<32|uint64(e.next)), uint64(e.what)<<48|uint64(e.lo)<<40|uint64(e.hi)<<32|uint64(e.arg))
-		}
-	}
 }

@@ -26,8 +26,8 @@
 // points are the tokens with a quote.
 //
 // A grammar comes from a stranger. Its automata, the parses at one byte, the
-// depth of a stack and all tables are bounded, see the constants most*. Left
-// recursion is refused with the cycle of rules.
+// depth of a stack, the work of a call and all tables are bounded, see the
+// constants most*. Left recursion is refused with the cycle of rules.
 package bytegram
 
 // The bounds. Exceeding one of the first group is an error that says so; the
@@ -36,9 +36,10 @@ const (
 	mostNodes   = 1 << 18 // places of all rules together
 	mostEdges   = 1 << 21 // between them, when empty steps are gone
 	mostRules   = 1 << 16
-	mostParses  = 1 << 13 // at one byte of the text
+	mostParses  = 1 << 14 // at one byte of the text
 	mostCallers = 1 << 13 // of one frame
 	mostMemo    = 60 << 10
+	mostWork    = 1 << 30 // of one call of Next, see machine.work
 
 	mostStates    = 1 << 14
 	mostFrames    = 1 << 16

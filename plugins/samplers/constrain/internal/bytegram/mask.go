@@ -2,6 +2,7 @@ package bytegram
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -23,6 +24,40 @@ func (k *Mask) Has(id int32) bool {
 		return ok
 	}
 	return id >= 0 && int(id)>>6 < len(k.words) && k.words[id>>6]>>(id&63)&1 != 0
+}
+
+// Strike sets the scores of all tokens but those in the set and the given others
+// to -Inf. values[i] is the score of token i.
+func (k *Mask) Strike(values []float32, others []int32) {
+	removed := float32(math.Inf(-1))
+	kept := make([]float32, len(others))
+	for i, id := range others {
+		kept[i] = values[id]
+	}
+	if k.words == nil {
+		next := 0
+		for _, id := range k.ids {
+			fill(values[next:id], removed)
+			next = int(id) + 1
+		}
+		fill(values[next:], removed)
+	}
+	for i, w := range k.words {
+		for w = ^w; w != 0; w &= w - 1 {
+			if id := i<<6 + bits.TrailingZeros64(w); id < len(values) {
+				values[id] = removed
+			}
+		}
+	}
+	for i, id := range others {
+		values[id] = kept[i]
+	}
+}
+
+func fill(values []float32, x float32) {
+	for i := range values {
+		values[i] = x
+	}
 }
 
 // Append appends the tokens to ids in ascending order.
@@ -70,6 +105,9 @@ type walker struct {
 func (w *walker) walk(from *state, at int32, words []uint64, exits *[]int32) error {
 	t := w.t
 	stop := t.nodes[at].after
+	if w.work += int(stop - at); w.work > mostWork {
+		return tooMuchWork()
+	}
 	w.stack[t.nodes[at].depth] = from
 	class := &w.p.class
 	for i := at + 1; i < stop; {

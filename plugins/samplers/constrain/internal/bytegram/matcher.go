@@ -66,12 +66,14 @@ type Next struct {
 }
 
 // Next returns what may follow the given tokens. memo is what an earlier call
-// for a prefix of the same tokens returned; it saves reading them again, and
-// with any other bytes the result is the same. Tokens that are no beginning of a
-// text of the grammar are a data error.
+// for a prefix of the same tokens returned, which saves reading them again; one
+// for other tokens, or bytes that are no memo, change nothing. Tokens that are no
+// beginning of a text of the grammar are a data error; a limit error says that
+// the grammar is too much to be followed.
 func (x *Matcher) Next(tokens []int32, memo []byte) (Next, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.work = 0
 	m, ok := x.decode(memo, tokens)
 	if !ok {
 		s, err := x.start()

@@ -64,7 +64,13 @@ type machine struct {
 	err      error
 	key      []byte
 	masked   int // bytes of all masks
+
+	// work counts what a call does that is not remembered from earlier ones: 1
+	// for a point of the vocabulary tree, workOfParse for a parse.
+	work int
 }
+
+const workOfParse = 8
 
 func newMachine(p *Program) *machine {
 	m := &machine{p: p, bottom: &frame{}, seen: map[parse]struct{}{}, created: map[int32]*frame{}}
@@ -114,8 +120,17 @@ func (m *machine) put(n int32, top *frame) {
 			Fix("make it less ambiguous")
 		return
 	}
+	if m.work += workOfParse; m.work > mostWork {
+		m.err = tooMuchWork()
+		return
+	}
 	m.seen[q] = struct{}{}
 	m.list = append(m.list, q)
+}
+
+func tooMuchWork() *fault.Error {
+	return fault.New(fault.Limit, "", "", "the parses of the text are too many to be followed over the vocabulary").
+		Fix("make the grammar less ambiguous, or its repetitions shorter")
 }
 
 func (m *machine) pop(f *frame) {

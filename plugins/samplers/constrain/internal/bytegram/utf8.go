@@ -20,13 +20,10 @@ type Alphabet []Range
 // the surrogates.
 func Characters() Alphabet { return Alphabet{{0, 0xD7FF}, {0xE000, 0x10FFFF}} }
 
-// Printed returns the characters without U+0000, which ends a text in systems
-// that keep texts as C does.
-func Printed() Alphabet { return Alphabet{{1, 0xD7FF}, {0xE000, 0x10FFFF}} }
-
 // Unchecked returns what a decoder takes for characters that looks at the
-// lengths of sequences only: everything but 0 up to [MostRune], so that the
-// bytes 0xF5 to 0xFF begin a sequence.
+// lengths of sequences only: everything up to [MostRune], so that the bytes 0xF5
+// to 0xFF begin a sequence, but 0, which ends a text where texts are kept as C
+// does.
 func Unchecked() Alphabet { return Alphabet{{1, MostRune}} }
 
 // normal returns ranges in order and without overlap.

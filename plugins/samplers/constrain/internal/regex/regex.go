@@ -166,8 +166,12 @@ func (p *parser) expr(re *syntax.Regexp) (*bytegram.Expr, error) {
 	case syntax.OpAlternate:
 		return bytegram.Alt(subs...), nil
 	}
-	return nil, fault.New(fault.Usage, "regex", fault.Quote(p.text, 60), "%s stands where only its ends may have an anchor, or is a word boundary",
-		fault.Quote(re.String(), 20)).Fix("anchors belong to the two ends; a whole text is matched anyway")
+	if re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary {
+		return nil, fault.New(fault.Usage, "regex", fault.Quote(p.text, 60), "word boundaries (\\b, \\B) cannot be followed").
+			Fix("name the characters that may stand there")
+	}
+	return nil, fault.New(fault.Usage, "regex", fault.Quote(p.text, 60), "an anchor (^, $) stands inside").
+		Fix("anchors belong to the two ends; a whole text is matched anyway")
 }
 
 func (p *parser) literal(re *syntax.Regexp) *bytegram.Expr {

@@ -20,8 +20,10 @@ func (b *builder) array(s *jsonschema.Schema) (*bytegram.Expr, error) {
 	if s.MaxItems != nil {
 		most = *s.MaxItems
 	}
-	if least > mostRepeat || most > mostRepeat {
-		return nil, b.cannot(s, "minItems", "more than %d items are bounded one by one", mostRepeat)
+	for k, n := range map[string]int{"minItems": least, "maxItems": most} {
+		if n > mostRepeat {
+			return nil, b.cannot(s, k, "items are counted up to %d", mostRepeat)
+		}
 	}
 	if rest == nil && (most == bytegram.Unlimited || most > len(prefix)) {
 		most = len(prefix)

@@ -73,23 +73,13 @@ func wholeLimits(low, high *limit) (least, most *big.Int) {
 	return least, most
 }
 
-// mostDigits bounds the bounds of numbers.
-const mostDigits = 64
-
 func (b *builder) integer(s *jsonschema.Schema) (*bytegram.Expr, error) {
-	low, high := limits(s)
-	least, most := wholeLimits(low, high)
-	for _, x := range []*big.Int{least, most} {
-		if x != nil && len(x.String()) > mostDigits {
-			return nil, b.cannot(s, "minimum", "a bound has more than %d digits", mostDigits)
-		}
-	}
-	return signed(least, most, func(lo, hi *big.Int) *bytegram.Expr { return between(lo, hi) }), nil
+	least, most := wholeLimits(limits(s))
+	return signed(least, most), nil
 }
 
-// signed splits a range of whole numbers at 0 and hands the magnitudes of each
-// side to of. nil is no bound.
-func signed(least, most *big.Int, of func(lo, hi *big.Int) *bytegram.Expr) *bytegram.Expr {
+// signed matches the whole numbers of a range; nil is no bound.
+func signed(least, most *big.Int) *bytegram.Expr {
 	zero, one := new(big.Int), big.NewInt(1)
 	if least != nil && most != nil && most.Cmp(least) < 0 {
 		return bytegram.None()
@@ -100,7 +90,7 @@ func signed(least, most *big.Int, of func(lo, hi *big.Int) *bytegram.Expr) *byte
 		if least != nil && least.Sign() > 0 {
 			lo = least
 		}
-		list = append(list, of(lo, most))
+		list = append(list, between(lo, most))
 	}
 	if least == nil || least.Sign() < 0 {
 		lo := one
@@ -111,7 +101,7 @@ func signed(least, most *big.Int, of func(lo, hi *big.Int) *bytegram.Expr) *byte
 		if least != nil {
 			hi = new(big.Int).Neg(least)
 		}
-		list = append(list, bytegram.Seq(text("-"), of(lo, hi)))
+		list = append(list, bytegram.Seq(text("-"), between(lo, hi)))
 	}
 	return bytegram.Alt(list...)
 }
@@ -171,52 +161,28 @@ func sameLength(a, z string) *bytegram.Expr {
 }
 
 // number returns the expression of a number. Bounded ones are written without an
-// exponent, and their bounds must be whole numbers.
+// exponent and with at most mostFraction digits more after the point than their
+// bounds have.
 func (b *builder) number(s *jsonschema.Schema) (*bytegram.Expr, error) {
 	low, high := limits(s)
 	if low == nil && high == nil {
 		return anyNumber(), nil
 	}
-	for name, l := range map[string]*limit{"minimum": low, "maximum": high} {
-		if l != nil && (!l.at.IsInt() || len(l.at.Num().String()) > mostDigits) {
-			return nil, b.cannot(s, name, "the bound %s of a number that need not be whole is not a whole number of at most %d digits", l.at.RatString(), mostDigits)
+	var list []*bytegram.Expr
+	if high == nil || high.at.Sign() > 0 || high.at.Sign() == 0 && !high.open {
+		from := low
+		if low == nil || low.at.Sign() < 0 {
+			from = &limit{at: new(big.Rat)}
 		}
+		list = append(list, magnitudes(from, high))
 	}
-	least, most := wholeLimits(low, high)
-	list := []*bytegram.Expr{signed(least, most, func(lo, hi *big.Int) *bytegram.Expr { return between(lo, hi) })}
-	// Between whole numbers: n + fraction lies above low and below high when n
-	// is at least low and n + 1 at most high; the fraction is not 0.
-	fraction := bytegram.Seq(text("."), anyDigits(0, 15), digits('1', '9'))
-	one := big.NewInt(1)
-	var from, to *big.Int
-	if low != nil {
-		from = new(big.Int).Set(low.at.Num())
-	}
-	if high != nil {
-		to = new(big.Int).Set(high.at.Num())
-	}
-	zero := new(big.Int)
-	if to == nil || to.Sign() > 0 { // magnitudes [max(from, 0), to-1] + fraction
-		lo := zero
-		if from != nil && from.Sign() > 0 {
-			lo = from
+	if low == nil || low.at.Sign() < 0 {
+		from := &limit{at: new(big.Rat), open: true} // -0 is 0
+		if high != nil && high.at.Sign() <= 0 {
+			from = high.negated()
+			from.open = from.open || high.at.Sign() == 0
 		}
-		var hi *big.Int
-		if to != nil {
-			hi = new(big.Int).Sub(to, one)
-		}
-		list = append(list, bytegram.Seq(between(lo, hi), fraction))
-	}
-	if from == nil || from.Sign() < 0 { // -(m + fraction), m in [max(-to, 0), -from-1]
-		lo := zero
-		if to != nil && to.Sign() < 0 {
-			lo = new(big.Int).Neg(to)
-		}
-		var hi *big.Int
-		if from != nil {
-			hi = new(big.Int).Sub(new(big.Int).Neg(from), one)
-		}
-		list = append(list, bytegram.Seq(text("-"), between(lo, hi), fraction))
+		list = append(list, bytegram.Seq(text("-"), magnitudes(from, low.negated())))
 	}
 	return bytegram.Alt(list...), nil
 }

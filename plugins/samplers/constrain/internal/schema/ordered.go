@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -42,11 +44,19 @@ func (o *ordered) value(d *json.Decoder, at string, depth int) error {
 		return fmt.Errorf("values lie more than %d deep", mostDepth)
 	}
 	t, err := d.Token()
+	if err == io.EOF {
+		return errors.New("it ends too early")
+	}
 	if err != nil {
 		return err
 	}
-	if s, ok := t.(string); ok {
-		o.texts[at] = s
+	switch x := t.(type) {
+	case string:
+		o.texts[at] = x
+	case json.Number:
+		if err := modest(string(x)); err != nil {
+			return fmt.Errorf("%w at %s", err, at)
+		}
 	}
 	switch t {
 	case json.Delim('{'):
@@ -76,6 +86,19 @@ func (o *ordered) value(d *json.Decoder, at string, depth int) error {
 		_, err = d.Token()
 	}
 	return err
+}
+
+// mostExponent bounds the digits and the exponent of a number: exact arithmetic
+// writes the exponent out.
+const mostExponent = 400
+
+func modest(number string) error {
+	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	n, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil || n > mostExponent || n < -mostExponent || len(digits) > mostExponent {
+		return fmt.Errorf("a number has more than %d digits, or an exponent beyond that", mostExponent)
+	}
+	return nil
 }
 
 // escape writes a key as a part of a JSON pointer (RFC 6901).

@@ -12,7 +12,6 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +39,6 @@ const (
 	mostRepeat = 1 << 14 // of items and characters
 )
 
-const address = "schema.json"
-
 // Parse returns the grammar of the JSON texts that are valid under a schema, and
 // the number of its root rule. Errors are usage errors with a JSON pointer.
 func Parse(text string, blanks Blanks) (*bytegram.Grammar, int, error) {
@@ -56,14 +53,9 @@ func Parse(text string, blanks Blanks) (*bytegram.Grammar, int, error) {
 	if err != nil {
 		return nil, 0, fault.New(fault.Usage, "json_schema", "", "it is no JSON: %v", err)
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource(address, value); err != nil {
-		return nil, 0, fault.New(fault.Usage, "json_schema", "", "%v", err)
-	}
-	s, err := c.Compile(address)
+	s, err := compile(value)
 	if err != nil {
-		return nil, 0, fault.New(fault.Usage, "json_schema", "", "%s", firstLines(err))
+		return nil, 0, refusal(err)
 	}
 	b := &builder{doc: doc, blanks: blanks, rules: map[*jsonschema.Schema]int{}}
 	root, err := b.rule(s)
@@ -71,21 +63,6 @@ func Parse(text string, blanks Blanks) (*bytegram.Grammar, int, error) {
 		return nil, 0, err
 	}
 	return &b.g, root, nil
-}
-
-// noLoader refuses schemas outside the text.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, errors.New("schemas outside the text are not loaded")
-}
-
-func firstLines(err error) string {
-	text := strings.ReplaceAll(err.Error(), "\n", " ")
-	if len(text) > 300 {
-		text = text[:300] + "…"
-	}
-	return text
 }
 
 // builder turns schemas into rules, each once.
@@ -142,7 +119,7 @@ func (b *builder) ref(s *jsonschema.Schema) (*bytegram.Expr, error) {
 
 // annotations are keywords that say nothing about the texts.
 var annotations = []string{"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "description", "default", "examples",
-	"readOnly", "writeOnly", "deprecated", "nullable"}
+	"readOnly", "writeOnly", "deprecated"}
 
 // keywords returns the keywords of a schema in the order of the text, without
 // annotations.
@@ -172,6 +149,25 @@ func (b *builder) only(s *jsonschema.Schema, beside string, allowed ...string) e
 
 func has(s []string, k string) bool { return slices.Contains(s, k) }
 
+// drafts are the drafts, first and last, of keywords that not all of them have;
+// elsewhere the library passes them over.
+var drafts = map[string][2]int{"const": {6, 9999}, "prefixItems": {2020, 9999}, "additionalItems": {4, 2019}}
+
+// ofDraft refuses keywords that the draft of a schema does not have.
+func (b *builder) ofDraft(s *jsonschema.Schema, keys []string) error {
+	for _, k := range keys {
+		if d, ok := drafts[k]; ok && (s.DraftVersion < d[0] || s.DraftVersion > d[1]) {
+			return b.cannot(s, k, "draft %d of JSON Schema has no keyword %q", s.DraftVersion, k).(*fault.Error).
+				Fix("name another draft in $schema, or say it in the words of this one")
+		}
+		if k == "nullable" {
+			return b.cannot(s, k, "\"nullable\" is OpenAPI's and no keyword of JSON Schema").(*fault.Error).
+				Fix(`write "type": [..., "null"]`)
+		}
+	}
+	return nil
+}
+
 // schema returns the expression of a schema.
 func (b *builder) schema(s *jsonschema.Schema) (*bytegram.Expr, error) {
 	if s.Bool != nil {
@@ -181,6 +177,9 @@ func (b *builder) schema(s *jsonschema.Schema) (*bytegram.Expr, error) {
 		return bytegram.None(), nil
 	}
 	keys := b.keywords(s)
+	if err := b.ofDraft(s, keys); err != nil {
+		return nil, err
+	}
 	switch {
 	case has(keys, "$ref"):
 		if err := b.only(s, "$ref", "$ref"); err != nil {
@@ -312,9 +311,21 @@ func (b *builder) choices(list []*jsonschema.Schema) (*bytegram.Expr, error) {
 	return bytegram.Alt(out...), nil
 }
 
+// judged are the keywords that the library holds values to.
+var judged = []string{"type", "const", "enum", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+	"pattern", "minLength", "maxLength", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains",
+	"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
+
 // listed returns the values of const or enum that are valid under the whole
-// schema.
+// schema, by the library's judgement.
 func (b *builder) listed(s *jsonschema.Schema) (*bytegram.Expr, error) {
+	if err := b.only(s, "enum", judged...); err != nil {
+		return nil, err
+	}
+	if name := b.formatOf(s); name != "" && s.Format == nil {
+		return nil, b.cannot(s, "format", "the format %q cannot be followed", name)
+	}
 	var values []any
 	if s.Const != nil {
 		values = append(values, *s.Const)

@@ -10,26 +10,31 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"lab/core/fault"
 	"lab/plugins/samplers/constrain/internal/bytegram"
 	"lab/plugins/samplers/constrain/internal/regex"
 )
 
 // formats are the texts of each format, as regular expressions. Each matches
-// valid ones only, and may leave out unusual ones: no 29 February, no leap
-// second.
+// valid ones only, and may leave out unusual ones: no leap second, no shortened
+// IPv6 address, no URI but those of the web.
 var formats = map[string]string{
 	"date":      date,
 	"time":      clock,
 	"date-time": date + "T" + clock,
 	"uuid":      `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`,
 	"ipv4":      octet + `\.` + octet + `\.` + octet + `\.` + octet,
+	"ipv6":      `([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}`,
+	"uri":       `https?://` + label + `(\.` + label + `){1,3}(:[1-9][0-9]{1,3})?(/[a-z0-9_~.-]{1,30}){0,8}/?`,
 	"hostname":  label + `(\.` + label + `){0,3}`,
 	"email":     `[a-z0-9]([a-z0-9_-]{0,20}[a-z0-9])?(\.[a-z0-9]{1,16}){0,2}@` + label + `(\.` + label + `){1,2}`,
 	"duration":  `P([1-9][0-9]{0,3}D(T[1-9][0-9]{0,3}[HMS])?|T[1-9][0-9]{0,3}[HMS]|[1-9][0-9]{0,3}[YMW])`,
 }
 
 const (
-	date  = `[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))`
+	date = `(?:[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|` + leap + `-02-29)`
+	// Of the years whose number is divisible by 4, whole centuries only by 400.
+	leap  = `([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)`
 	clock = `([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])`
 	octet = `(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])`
 	label = `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`
@@ -69,8 +74,10 @@ func (b *builder) inside(s *jsonschema.Schema, keys []string) (*bytegram.Expr, e
 		if s.MaxLength != nil {
 			most = *s.MaxLength
 		}
-		if least > mostRepeat || most > mostRepeat {
-			return nil, b.cannot(s, "maxLength", "more than %d characters are bounded one by one", mostRepeat)
+		for k, n := range map[string]int{"minLength": least, "maxLength": most} {
+			if n > mostRepeat {
+				return nil, b.cannot(s, k, "characters are counted up to %d", mostRepeat)
+			}
 		}
 		if most != bytegram.Unlimited && most < least {
 			return bytegram.None(), nil
@@ -78,11 +85,17 @@ func (b *builder) inside(s *jsonschema.Schema, keys []string) (*bytegram.Expr, e
 		return bytegram.Repeat(char("character", regex.Any()), least, most), nil
 	}
 	if lengths {
-		return nil, b.cannot(s, "minLength", "lengths beside a pattern or format cannot be followed")
+		k := "minLength"
+		if s.MinLength == nil {
+			k = "maxLength"
+		}
+		return nil, b.cannot(s, k, "%q beside a pattern or a format cannot be followed", k).(*fault.Error).
+			Fix("write the length into the pattern, as [a-z]{2,5}")
 	}
 	x, err := regex.Parse(source, regex.Options{Search: search, Char: char})
 	if err != nil {
-		return nil, b.cannot(s, "pattern", "%v", err)
+		e := fault.Wrap(err, fault.Usage, "json_schema", strings.TrimSuffix(pointer(s), "/")+"/pattern")
+		return nil, e
 	}
 	return x, nil
 }
