@@ -27,7 +27,7 @@ func (Infill) Declare() sampler.Declaration {
 	return sampler.Declaration{
 		Name: "infill", Kind: sampler.Reshape,
 		Summary: "Ends the text when the end is likely enough; else adds up the probabilities of tokens whose texts begin one another, on the likelier one, and keeps those that hold 0.2, then 1/(n+1) of what is left, and the end tokens.",
-		Formula: "end when 3 · p_end · n > p_text; else merge prefixes, keep p_i > 0.2, then p_i > 1/(n_kept + 1)",
+		Formula: "end when 3 · p_end · n > p_text; else merge prefixes, keep p_i ≥ 0.2, then p_i ≥ 1/(n_kept + 1)",
 		Source:  "llama.cpp, pull request 9896",
 		Needs:   sampler.Needs{TokenTexts: true},
 	}
