@@ -74,7 +74,9 @@ func Detect(ctx context.Context, method string, settings map[string]any, prompt,
 	if err != nil {
 		return Result{}, fault.Wrap(err, fault.Internal, "watermark", m.Name)
 	}
-	x.result.P = math.Exp(x.result.LnP)
+	if x.result.P == 0 { // a share is exact without a detour by its logarithm
+		x.result.P = math.Exp(x.result.LnP)
+	}
 	return x.result, nil
 }
 
@@ -287,7 +289,7 @@ func (x *text) gumbel(v values) error {
 			continue
 		}
 		r.Scored++
-		sum -= math.Log1p(-Unit(m.Seed(x.tokens, i), token))
+		sum -= math.Log(Unit(m.Seed(x.tokens, i), token))
 	}
 	if err := x.enough(); err != nil {
 		return err

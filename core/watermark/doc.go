@@ -13,8 +13,12 @@
 // touches a distribution. Nothing here keeps a key secret either: settings are
 // recorded with a run, and who knows them can remove a mark or forge it.
 //
+// Not here: the alignment of a keyed sequence under insertions and deletions (the
+// edit distances of Kuditipudi et al. 2023); a text that was edited is found by the
+// block that was left alone.
+//
 // Start with [Detect], which takes a text and says how likely so much of a mark
-// is in a text without one. The error of that probability is one-sided and its
-// kind is named in the [Result]; marks of texts that repeat themselves are
-// counted once, because a repeated draw proves nothing new.
+// is in a text without one. That probability is one-sided, and how it was found is
+// named in the [Result]. What a text repeats is counted once, because a repeated
+// draw proves nothing new.
 package watermark

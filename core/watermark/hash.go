@@ -16,10 +16,11 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Unit returns the number of a token under a seed, in (0, 1): the token's
-// output of SplitMix64 started at the seed, rounded to the middle of one of
-// 2^53 equal parts. The token with the smallest -ln(1-Unit)/p is the one that
-// an exponential race draws.
+// Unit returns 1 - u for the number u of a token under a seed, in (0, 1): the
+// token's output of SplitMix64 started at the seed, rounded to the middle of one
+// of 2^53 equal parts. The token with the largest u^(1/p), the smallest
+// -ln(1-Unit)/p, is the one that a race draws; detectors add up -ln(1-u), which is
+// -ln Unit and loses no digit where u is near 1.
 func Unit(seed uint64, token int32) float64 {
 	return (float64(mix(seed+(uint64(uint32(token))+1)*golden)>>11) + 0.5) * 0x1p-53
 }

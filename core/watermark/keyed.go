@@ -33,7 +33,7 @@ func (x *text) keyed(v values) error {
 		return fault.New(fault.Data, "", "", "not enough tokens: a block of %d is looked for and the text has %d", block, len(tokens)).
 			Fix("choose a block of at most %d, or 0 for the whole text", len(tokens))
 	}
-	if length*len(tokens) > mostCosts {
+	if int64(length)*int64(len(tokens)) > mostCosts {
 		return fault.New(fault.Limit, "", "", "%d tokens against a list of %d are more than %d pairs", len(tokens), length, mostCosts).
 			Fix("test a part of the text")
 	}
@@ -63,7 +63,8 @@ func (x *text) keyed(v values) error {
 	if sd > 0 {
 		r.Z = -mean / sd
 	}
-	r.LnP = math.Log(float64(reached+1) / float64(n+1))
+	r.P = float64(reached+1) / float64(n+1)
+	r.LnP = math.Log(r.P)
 	x.detail("place in the list", float64(place.list))
 	x.detail("start of the best block", float64(place.text))
 	x.detail("length of the block", float64(block))
@@ -104,7 +105,7 @@ func (s *scan) best(list *Sequence) (most float64, at alignment) {
 	wide := len(s.tokens)
 	for i := range s.length {
 		for j, t := range s.tokens {
-			s.cost[i*wide+j] = -math.Log1p(-Unit(list.seeds[i], t))
+			s.cost[i*wide+j] = -math.Log(Unit(list.seeds[i], t))
 		}
 	}
 	most = math.Inf(-1)

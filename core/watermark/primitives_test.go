@@ -1,7 +1,6 @@
 package watermark
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,8 +69,7 @@ func TestGreenSeeds(t *testing.T) {
 	if got := g.seed([]int32{math.MaxInt32}, 0); got != 1<<30+1<<31 {
 		t.Errorf("a product beyond 2^64: %d", got)
 	}
-	g.table = []int32{}
-	g.table = append(g.table, make([]int32, tableSize)...)
+	g.table = make([]int32, tableSize)
 	g.table[7] = 1_000_001 // the entry is one more
 	g.key = 15485863
 	var key, entry uint64 = 15485863, 1_000_002
@@ -85,39 +83,35 @@ func TestGreenSeeds(t *testing.T) {
 }
 
 func TestEveryContextHasAsManyGreenTokens(t *testing.T) {
-	for _, scheme := range []string{LeftHash} {
-		g, err := NewGreen(100, 0.29, 5, scheme, 1)
-		if err != nil {
-			t.Fatal(err)
+	g, err := NewGreen(100, 0.3, 5, LeftHash, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for last := range int32(50) {
+		context, _ := g.Context([]int32{3, last})
+		list := slices.Clone(g.List(context, make([]int32, 100)))
+		if len(list) != 30 {
+			t.Fatalf("%d green tokens", len(list))
 		}
-		for last := range int32(50) {
-			context, _ := g.Context([]int32{3, last})
-			list := g.List(context, make([]int32, 100))
-			if len(list) != 29 { // 100 * 0.29 is 28.999999999999996, which is cut, in Python as well
-				if len(list) != 28 {
-					t.Fatalf("%d green tokens", len(list))
-				}
-			}
-			for token := range int32(100) {
-				if g.Has(context, token) != slices.Contains(list, token) {
-					t.Fatalf("after %d: token %d is green by one way and not by the other", last, token)
-				}
+		for token := range int32(100) {
+			if g.Has(context, token) != slices.Contains(list, token) {
+				t.Fatalf("after %d: token %d is green by one way and not by the other", last, token)
 			}
 		}
-		if g.Has([]int32{1}, 100) || g.Has([]int32{1}, -1) {
-			t.Error("a token outside the vocabulary is green")
-		}
+	}
+	if g.Has([]int32{1}, 100) || g.Has([]int32{1}, -1) {
+		t.Error("a token outside the vocabulary is green")
 	}
 }
 
-func TestNoGreenToken(t *testing.T) {
-	for _, ratio := range []float64{0.001, 0.9999999999999999} {
-		if _, err := NewGreen(10, ratio, 1, LeftHash, 1); ratio < 0.5 && (err == nil || fault.KindOf(err) != fault.Usage) {
-			t.Errorf("ratio %v: %v", ratio, err)
+func TestBothSidesNeedTokens(t *testing.T) {
+	for _, r := range []struct {
+		vocab int
+		ratio float64
+	}{{10, 0.09}, {1, 0.5}, {1, 0.999}} {
+		if _, err := NewGreen(r.vocab, r.ratio, 1, LeftHash, 1); err == nil || fault.KindOf(err) != fault.Usage {
+			t.Errorf("ratio %v of %d tokens: %v", r.ratio, r.vocab, err)
 		}
-	}
-	if _, err := NewGreen(1, 0.5, 1, LeftHash, 1); err == nil {
-		t.Error("one token cannot be on both sides")
 	}
 }
 
@@ -287,11 +281,9 @@ func TestContextsBefore(t *testing.T) {
 	}
 }
 
-var errWant *fault.Error
-
 func wantKind(t *testing.T, err error, kind fault.Kind) {
 	t.Helper()
-	if !errors.As(err, &errWant) || fault.KindOf(err) != kind {
+	if err == nil || fault.KindOf(err) != kind {
 		t.Errorf("error %v, want one of kind %v", err, kind)
 	}
 }

@@ -278,8 +278,8 @@ func (s Setting) number(v any) (float64, bool) {
 
 func (s Setting) wrong(v any, problem string) *fault.Error {
 	shown := fmt.Sprint(v)
-	if t, ok := v.(string); ok || len(shown) > 40 {
-		shown = fault.Quote(max(t, shown), 40)
+	if _, text := v.(string); text || len(shown) > 40 {
+		shown = fault.Quote(shown, 40)
 	}
 	return fault.New(fault.Usage, "", "", "%s = %s %s", s.Name, shown, problem)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"lab/core/dist"
+	"lab/core/dist/vec"
 )
 
 // key orders scores as unsigned numbers, zeros of either sign being equal.
@@ -20,16 +21,30 @@ const digit = 11
 
 // kth returns the score of the k-th largest of the finite scores, and how many
 // of the scores equal to it are among the k largest; k is at least 1 and at most
-// their number. It counts by the first digit of the keys and looks again only
-// at the scores that share the digit in which k is reached.
+// their number.
+//
+// With four parts of the row for each of the k, the k-th largest of the parts'
+// maxima is a close lower bound, below which nothing needs a look. What is left
+// is counted by the first digit of its keys, and only scores that share the digit
+// in which k is reached are looked at again.
 func kth(values []float32, k int) (floor float32, ties int) {
-	var count [1 << digit]int
+	const each, useful = 4, 8 // parts for one of the k; scores of a part
 	in := values
+	if size := len(values) / (each * k); size >= useful {
+		largest := make([]float32, 0, len(values)/size+1)
+		for part := values; len(part) > 0; part = part[min(size, len(part)):] {
+			largest = append(largest, vec.Max(part[:min(size, len(part))]))
+		}
+		if vec.Support(largest) >= k {
+			bound, _ := kth(largest, k)
+			in = vec.Pick(make([]float32, 0, 2*k+64), values, bound)
+		}
+	}
 	for shift, more := 32-digit, true; more; shift -= digit {
 		more = shift > 0
 		low := max(shift, 0)
 		mask := uint32(1)<<(shift+digit-low) - 1
-		count = [1 << digit]int{}
+		var count [1 << digit]int
 		for _, v := range in {
 			if dist.Finite(v) {
 				count[key(v)>>low&mask]++

@@ -53,15 +53,23 @@ func (Skew) Apply(row *sampler.Row, set param.Values) error {
 	power := math.Exp(k)
 	bent := math.Pow(row.Uniforms[0], 1/power)
 	target := min(bent*total, math.Nextafter(total, 0))
-	sum, chosen := 0.0, int32(-1)
+	sum, chosen, lnTotal := 0.0, int32(-1), math.Log(total)
 	for _, r := range order {
 		x := w[r.place]
 		sum += x
 		if chosen < 0 && sum > target {
 			chosen = r.place
 		}
-		// F_r^a - F_(r-1)^a as F_r^a (1 - (1 - p/F_r)^a), which does not cancel.
-		chance := power*math.Log(sum/total) + math.Log(-math.Expm1(power*math.Log1p(-x/sum)))
+		// F_r^a - F_(r-1)^a as F_r^a (1 - (1-y)^a) with y = p/F_r, which does not
+		// cancel; for small y the second factor is a y (1 + (1-a) y/2), with an error in
+		// y² that is far below the rounding of a score.
+		lnSum, part := math.Log(sum), x/sum
+		chance := power * (lnSum - lnTotal)
+		if part*(1+power) < 1e-5 {
+			chance += k + float64(s.Values[r.place]) - top - lnSum + (1-power)*part/2
+		} else {
+			chance += math.Log(-math.Expm1(power * math.Log1p(-part)))
+		}
 		s.Values[r.place] = float32(max(chance, -math.MaxFloat32))
 	}
 	row.Chosen = s.ID(int(chosen))

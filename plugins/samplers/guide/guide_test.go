@@ -115,7 +115,7 @@ func wantError(t *testing.T, err error, kind fault.Kind, says string) {
 // The reference cases of guidance; the tolerances are theirs. The processor of
 // transformers rejects a scale of 1, which is off here.
 func TestAnswersOfTransformers(t *testing.T) {
-	data, err := os.ReadFile("testdata/guidance.json")
+	data, err := os.ReadFile("../testdata/golden/guidance.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"lab/core/plugin/sampler"
 )
 
-// golden is testdata/watermark.json: answers of transformers, from the project's
+// golden is ../testdata/golden/watermark.json: answers of transformers, from the project's
 // set of reference cases for samplers.
 type golden struct {
 	Cases []struct {
@@ -100,7 +100,7 @@ func run(t testing.TB, set *sampler.Set, it *sampler.Item, name string, values .
 // The tolerances are those of the reference cases: their answers were computed in
 // float32.
 func TestAnswersOfTransformers(t *testing.T) {
-	data, err := os.ReadFile("testdata/watermark.json")
+	data, err := os.ReadFile("../testdata/golden/watermark.json")
 	if err != nil {
 		t.Fatal(err)
 	}
