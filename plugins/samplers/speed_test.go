@@ -348,8 +348,12 @@ func (s *speedRun) once(tb testing.TB) int32 {
 
 // BenchmarkCatalogue measures chains on one thread, the copy of a fresh row
 // included. The metric x-plain is how many times longer the plain version
-// takes, its list rebuilt as well.
+// takes, its list rebuilt as well. With LAB_PEER_PYTHON set to a Python that has
+// llama-cpp-python and numpy, llama.cpp is timed in the same run: x-llama.cpp is
+// how many times longer it takes, its array filled anew, and x-llama.cpp-ready
+// the same for its chain alone, with an array that is ready.
 func BenchmarkCatalogue(b *testing.B) {
+	peer := newPeer(b)
 	for _, c := range speedCases {
 		for kind, in := range speedInputs {
 			for _, n := range speedSizes {
@@ -360,7 +364,12 @@ func BenchmarkCatalogue(b *testing.B) {
 					for b.Loop() {
 						s.once(b)
 					}
-					b.ReportMetric(plain.Seconds()/(b.Elapsed().Seconds()/float64(b.N)), "x-plain")
+					ours := b.Elapsed() / time.Duration(b.N)
+					b.ReportMetric(plain.Seconds()/ours.Seconds(), "x-plain")
+					if llama, ok := peer.times(b, c.name, kind, n); ok {
+						b.ReportMetric(llama.Step/1e6/ours.Seconds(), "x-llama.cpp")
+						b.ReportMetric((llama.Step-llama.Fill)/1e6/ours.Seconds(), "x-llama.cpp-ready")
+					}
 				})
 			}
 		}
