@@ -329,7 +329,7 @@ func TestSettingsThatASystemLacks(t *testing.T) {
 		{"dynatemp", LlamaCpp, "low", "0.5", "outside [-1, -1]"},
 		{"xtc", KoboldCpp, "mode", "expected", "expected"},
 		{"quadratic", ExLlamaV2, "curve", "2", "outside [1, 1]"},
-		{"sample", LlamaCpp, "seed", "4294967296", "outside [0, 4.294967295e+09]"},
+		{"sample", LlamaCpp, "seed", "4294967296", "outside [0, 4294967295]"},
 	}
 	for _, r := range rows {
 		t.Run(r.system+" "+r.sampler+" "+r.name, func(t *testing.T) {
