@@ -464,6 +464,21 @@ func TestSpeculationIsGreedyUnderGreedy(t *testing.T) {
 	}
 }
 
+// chiSquared returns the statistic of samples against all the sequences there
+// are, and how many samples are among these.
+func chiSquared(exact, samples []Sequence) (chi, seen float64) {
+	count := map[string]float64{}
+	for _, s := range samples {
+		count[fmt.Sprint(s.Tokens)]++
+	}
+	for _, s := range exact {
+		got, want := count[fmt.Sprint(s.Tokens)], float64(len(samples))*math.Exp2(-float64(s.SamplingBits))
+		chi += (got - want) * (got - want) / want
+		seen += got
+	}
+	return chi, seen
+}
+
 // Texts of speculation are distributed as those of the model, whatever the draft
 // and with the chain on both (ID-17): chi-squared over all two-token texts of
 // 8,000 samples; 0.1 % limits of 15 and 8 degrees of freedom.
@@ -478,16 +493,7 @@ func TestSpeculationKeepsTheDistribution(t *testing.T) {
 		exact := run(t, one, "enumerate:n=16").Sequences
 		const n = 8000
 		r := run(t, one, fmt.Sprintf("speculative:gamma=3,samples=%d", n))
-		count := map[string]float64{}
-		for _, s := range r.Sequences {
-			count[fmt.Sprint(s.Tokens)]++
-		}
-		chi, seen := 0.0, 0.0
-		for _, s := range exact {
-			got, want := count[fmt.Sprint(s.Tokens)], n*math.Exp2(-float64(s.SamplingBits))
-			chi += (got - want) * (got - want) / want
-			seen += got
-		}
+		chi, seen := chiSquared(exact, r.Sequences)
 		if !(chi <= limit) || seen != n {
 			t.Errorf("%s: chi-squared %.2f, limit %.2f; %v of %d samples are possible", chainText, chi, limit, seen, n)
 		}
@@ -635,16 +641,7 @@ func TestLookup(t *testing.T) {
 	const n, limit = 8000, 103.4 // 63 degrees of freedom, p = 0.001
 	exact := run(t, one, "enumerate:n=64").Sequences
 	r := run(t, one, fmt.Sprintf("speculative:gamma=3,lookup=2,samples=%d", n))
-	count := map[string]float64{}
-	for _, s := range r.Sequences {
-		count[fmt.Sprint(s.Tokens)]++
-	}
-	chi, seen := 0.0, 0.0
-	for _, s := range exact {
-		got, want := count[fmt.Sprint(s.Tokens)], n*math.Exp2(-float64(s.SamplingBits))
-		chi += (got - want) * (got - want) / want
-		seen += got
-	}
+	chi, seen := chiSquared(exact, r.Sequences)
 	if !(chi <= limit) || seen != n {
 		t.Errorf("chi-squared %.2f, limit %.2f; %v of %d samples are possible", chi, limit, seen, n)
 	}

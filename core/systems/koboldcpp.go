@@ -94,27 +94,13 @@ func (d *draft) koboldOrder(numbers []int) error {
 // finishKobold joins the dynamic temperature with the temperature, and lets
 // mirostat and adaptive-p replace the draw.
 func finishKobold(d *draft) error {
-	if r, ok := d.number("dynatemp", "range"); ok && r > 0 {
-		d.stages["dynatemp"] = append(d.stages["dynatemp"], d.stages["temperature"]...)
-		delete(d.stages, "temperature")
-	} else {
-		delete(d.stages, "dynatemp")
-	}
-	if mode, ok := d.number("mirostat", ""); ok && mode != 0 {
-		name := map[float64]string{1: "mirostat_v1", 2: "mirostat_v2"}[mode]
-		if name == "" {
-			return d.wrong("mirostat", "%v is neither 0, 1 nor 2", mode)
-		}
-		for _, v := range d.stages["mirostat"] {
-			if v.param != "" {
-				d.stages[name] = append(d.stages[name], v)
-			}
-		}
-		d.stages[name] = append(d.stages[name], stageValue{origin: "koboldcpp mirostat"})
+	d.extendTemperature()
+	if name, err := d.mirostat(); err != nil {
+		return err
+	} else if name != "" {
 		d.only("mirostat replaces the truncations", "logit_bias", "bad_words", "grammar", "dry", "penalties", "temperature", "dynatemp", "quadratic", name)
 		return nil
 	}
-	delete(d.stages, "mirostat")
 	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
 		return nil
 	}

@@ -106,28 +106,14 @@ func (d *draft) llamaOrder(names []string) error {
 // finishLlama applies what llama.cpp decides from several settings: the extended
 // temperature, mirostat in place of the whole chain, and the seed of each stage.
 func finishLlama(d *draft) error {
-	if r, ok := d.number("dynatemp", "range"); ok && r > 0 {
-		d.stages["dynatemp"] = append(d.stages["dynatemp"], d.stages["temperature"]...)
-		delete(d.stages, "temperature")
-	} else {
-		delete(d.stages, "dynatemp")
-	}
-	if mode, ok := d.number("mirostat", ""); ok && mode != 0 {
-		name := map[float64]string{1: "mirostat_v1", 2: "mirostat_v2"}[mode]
-		if name == "" {
-			return d.wrong("mirostat", "%v is neither 0, 1 nor 2", mode)
-		}
-		for _, v := range d.stages["mirostat"] {
-			if v.param != "" {
-				d.stages[name] = append(d.stages[name], v)
-			}
-		}
-		d.stages[name] = append(d.stages[name], stageValue{origin: "llama.cpp mirostat"})
+	d.extendTemperature()
+	if name, err := d.mirostat(); err != nil {
+		return err
+	} else if name != "" {
 		d.only("mirostat replaces every stage but the temperature", "logit_bias", "ignore_eos", "grammar", "json_schema", "dynatemp", "temperature", name)
 		d.seedStages(name)
 		return nil
 	}
-	delete(d.stages, "mirostat")
 	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
 		d.order = append(without(d.order, "adaptive_p", "sample"), "adaptive_p")
 		d.seedStages("adaptive_p", "xtc")

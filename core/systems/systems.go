@@ -285,6 +285,39 @@ func (d *draft) targetOf(stage, param string) target {
 	return target{}
 }
 
+// extendTemperature turns the temperature into a dynamic one where a range is
+// given.
+func (d *draft) extendTemperature() {
+	if r, ok := d.number("dynatemp", "range"); ok && r > 0 {
+		d.stages["dynatemp"] = append(d.stages["dynatemp"], d.stages["temperature"]...)
+		delete(d.stages, "temperature")
+		return
+	}
+	delete(d.stages, "dynatemp")
+}
+
+// mirostat replaces the settings of mirostat by the stage of the version that
+// they ask for, and returns its name: "" when it is off.
+func (d *draft) mirostat() (name string, err error) {
+	mode, _ := d.number("mirostat", "")
+	given := d.stages["mirostat"]
+	delete(d.stages, "mirostat")
+	if mode == 0 {
+		return "", nil
+	}
+	name = map[float64]string{1: "mirostat_v1", 2: "mirostat_v2"}[mode]
+	if name == "" {
+		return "", d.wrong("mirostat", "%v is neither 0, 1 nor 2", mode)
+	}
+	for _, v := range given {
+		if v.param != "" {
+			d.stages[name] = append(d.stages[name], v)
+		}
+	}
+	d.stages[name] = append(d.stages[name], stageValue{origin: d.sys.name + " mirostat"})
+	return name, nil
+}
+
 // only keeps the named stages, and notes the others that are on as not applied.
 func (d *draft) only(why string, names ...string) {
 	for _, name := range d.sys.order {
