@@ -66,6 +66,7 @@ type importReport struct {
 	StopStrings  []string               `json:"stop_strings,omitempty"`
 	Off          []systems.Note         `json:"off"`
 	NoEquivalent []systems.Note         `json:"no_equivalent"`
+	Unrelated    []systems.Note         `json:"unrelated"`
 }
 
 func chainImportCommand(s *settings) *cobra.Command {
@@ -81,6 +82,7 @@ what has no equivalent. SETTINGS is a text, a file, or - for standard input:
 ` + formats() + `
 The chain goes to standard output, everything else to standard error.`,
 		Example: `  lab chain import --from llama.cpp -- --temp 0.7 --top-k 20 --min-p 0
+  lab chain import --from llama.cpp -- llama-cli -m model.gguf --temp 0.7
   lab chain import --from transformers generation_config.json
   lab generate "Anna has a" --chain "$(lab chain import --from ollama Modelfile)"`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -117,7 +119,7 @@ The chain goes to standard output, everything else to standard error.`,
 			if *asJSON {
 				return writeJSON(cmd.OutOrStdout(), importReport{Schema: "lab/chain-import/1", From: in.System, Chain: built.String(),
 					Effective: built.Effective(), Strategy: in.Strategy, Seed: in.Seed, MaxTokens: in.MaxTokens, Samples: in.Samples,
-					StopStrings: in.Stop, Off: orEmpty(in.Off), NoEquivalent: orEmpty(in.NoEquivalent)})
+					StopStrings: in.Stop, Off: orEmpty(in.Off), NoEquivalent: orEmpty(in.NoEquivalent), Unrelated: orEmpty(in.Unrelated)})
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), built)
 			writeImport(cmd.ErrOrStderr(), in)
@@ -153,13 +155,15 @@ func settingsText(cmd *cobra.Command, args []string) (string, error) {
 		for i, a := range args {
 			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 		}
-		words[0] = args[0] // its dash says that these are flags
+		if strings.HasPrefix(args[0], "-") { // says that these are flags, and stays outside the quotes
+			words[0] = "-" + "'" + strings.TrimPrefix(words[0], "'-")
+		}
 		return strings.Join(words, " "), nil
 	}
 	text := args[0]
 	var from io.Reader
 	if text == "-" {
-		from = cmd.InOrStdin()
+		from, text = cmd.InOrStdin(), "standard input"
 	} else if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() {
 		f, err := os.Open(text)
 		if err != nil {
@@ -203,5 +207,12 @@ func writeImport(w io.Writer, in *systems.Imported) {
 	}
 	for _, n := range in.NoEquivalent {
 		fmt.Fprintf(w, "no equivalent: %s = %s: %s\n", n.Setting, n.Value, n.Why)
+	}
+	if len(in.Unrelated) > 0 {
+		names := make([]string, len(in.Unrelated))
+		for i, n := range in.Unrelated {
+			names[i] = n.Setting
+		}
+		fmt.Fprintf(w, "not about the distribution: %s\n", strings.Join(names, ", "))
 	}
 }

@@ -30,10 +30,16 @@ func (c *chainFlags) build(ctx context.Context, session *experiment.Session) (*c
 	if requests, err = chain.ReadFiles(requests, readValue); err != nil {
 		return nil, err
 	}
-	if c.compat != "" {
-		requests = chain.Compat(requests, c.compat, "flag --compat")
+	if c.compat == "" {
+		return session.Build(ctx, requests)
 	}
-	return session.Build(ctx, requests)
+	built, err := session.Build(ctx, chain.Compat(requests, c.compat, "flag --compat"))
+	if err != nil || built.Stages[len(built.Stages)-1].Origin != chain.DefaultOrigin {
+		return built, err
+	}
+	// The draw that nobody wrote follows the system too.
+	requests = append(requests, chain.Request{Name: chain.DefaultSelector, Origin: chain.DefaultOrigin})
+	return session.Build(ctx, chain.Compat(requests, c.compat, "flag --compat"))
 }
 
 // readValue returns the text of a file that a chain names with @, without the

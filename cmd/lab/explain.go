@@ -116,7 +116,7 @@ func runExplain(s *settings, cmd *cobra.Command, g *explainFlags, a, b string) e
 		if err != nil {
 			return err
 		}
-		passes, err := g.passes.passes(ctx, session)
+		passes, err := g.passes.passes(ctx, session, chains[:]...)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 		if err != nil {
 			return err
 		}
-		passes, err := g.passes.passes(ctx, session)
+		passes, err := g.passes.passes(ctx, session, c)
 		if err != nil {
 			return err
 		}

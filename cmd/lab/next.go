@@ -144,7 +144,7 @@ func next(ctx context.Context, session *experiment.Session, ref string, asked *c
 	if err != nil {
 		return nil, err
 	}
-	passes, err := further.passes(ctx, session)
+	passes, err := further.passes(ctx, session, c)
 	if err != nil {
 		return nil, err
 	}

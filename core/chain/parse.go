@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"lab/core/fault"
 	"lab/core/plugin/param"
@@ -36,9 +37,13 @@ func ReadFiles(requests []Request, read func(path string) (string, error)) ([]Re
 			if !ok {
 				continue
 			}
+			subject := fmt.Sprintf("stage %d (%s), value @%s", i+1, r.Name, path)
 			text, err := read(string(path))
 			if err != nil {
-				return nil, fault.Wrap(err, fault.Usage, opParse, fmt.Sprintf("stage %d (%s), value @%s", i+1, r.Name, path))
+				return nil, fault.Wrap(err, fault.Usage, opParse, subject)
+			}
+			if !utf8.ValidString(text) { // plugins are sent texts, not bytes
+				return nil, fault.New(fault.Usage, opParse, subject, "the file is not UTF-8 text")
 			}
 			out[i].Settings[j].Value = text
 			out[i].Settings[j].Origin += " @" + string(path)
@@ -67,6 +72,9 @@ func noFiles(subject string, settings []param.Setting) error {
 // counted in bytes from 1.
 func Parse(text, origin string) ([]Request, error) {
 	p := parser{text: text, origin: origin}
+	if !utf8.ValidString(text) {
+		return nil, fault.New(fault.Usage, opParse, fault.Quote(text, 60), "it is not UTF-8 text")
+	}
 	p.blanks()
 	if p.end() {
 		return nil, nil
@@ -177,7 +185,11 @@ func (p *parser) value() (any, error) {
 				return nil, p.wrong(start, "a quoted value does not end").Fix(`close it with "`)
 			}
 			p.at += len(quoted)
-			return strconv.Unquote(quoted)
+			v, err := strconv.Unquote(quoted)
+			if err != nil || !utf8.ValidString(v) {
+				return nil, p.wrong(start, "a quoted value is not UTF-8 text").Fix("write bytes of a character by the character, or as \\u")
+			}
+			return v, nil
 		case '\'', '`':
 			end := strings.IndexByte(p.text[p.at+1:], q)
 			if end < 0 {

@@ -73,6 +73,8 @@ func TestParseErrorsNameTheColumn(t *testing.T) {
 		{"single quote left open", "x:k='abc", "close it with '"},
 		{"no path after @", "x:k=@", "column 5"},
 		{"a file as a name", "x:@a=3", "column 5"},
+		{"bytes that are no text", "x:\xff", "not UTF-8"},
+		{"escapes of bytes that are no text", `x:"\xff"`, "column 3"},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
@@ -151,6 +153,9 @@ func TestFilesAreReadByWhoMayOnly(t *testing.T) {
 	}
 	if _, ok := requests[0].Settings[1].Value.(File); !ok {
 		t.Error("the requests given were changed")
+	}
+	if _, err = ReadFiles(requests, func(string) (string, error) { return "\xff", nil }); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Errorf("a file of bytes: %v", err)
 	}
 	_, err = ReadFiles(requests, func(string) (string, error) { return "", errors.New("gone") })
 	if err == nil || !strings.Contains(err.Error(), "stage 1 (grammar)") || !strings.Contains(err.Error(), "gone") {

@@ -38,6 +38,10 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		{"draws without end", file(`{"id":"a","method":"dist","params":{"steps":1000000000}}`), "steps is 1000000000, outside 1 to"},
 		{"draws that count backwards", file(`{"id":"a","method":"dist","params":{"steps":-1}}`), "steps is -1"},
 		{"fewer tokens than draws", file(`{"id":"a","method":"dist","params":{"steps":3},"answers":[{"systems":["x"],"tokens":[1]}]}`), "a list of 1 for 3 draws"},
+		{"an input without logits", file(`{"id":"a","method":"m","input":{"logits":[]}}`), "its input has no logits"},
+		{"a probe of no token", answer(`"n_kept":1,"probes":[[-5,0]]`), "a probe of the token -5"},
+		{"a probe of half a token", answer(`"n_kept":1,"probes":[[0.5,0]]`), "a probe of the token 0.5"},
+		{"a probe of what is no number", answer(`"n_kept":1,"probes":[["nan",0]]`), "a probe of the token NaN"},
 		{"draws with nothing to compare", file(`{"id":"a","method":"dist","params":{"steps":3},"answers":[{"systems":["x"],"kept":[1]}]}`), "nothing to compare"},
 	}
 	for _, r := range rows {

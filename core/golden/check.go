@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 )
@@ -100,6 +101,9 @@ func (c *Case) check() error {
 	if c.Input.Recipe != nil && c.Input.Logits != nil {
 		return fmt.Errorf("its input has both logits and a recipe")
 	}
+	if c.Input.Logits != nil && len(c.Input.Logits) == 0 {
+		return fmt.Errorf("its input has no logits")
+	}
 	if r := c.Input.Recipe; r != nil {
 		if err := r.check(); err != nil {
 			return err
@@ -164,6 +168,11 @@ func (w *answer) check(draws int) error {
 	}
 	if err := ascending(w.Kept); err != nil {
 		return fmt.Errorf("has kept tokens %w", err)
+	}
+	for _, p := range w.Probes { // no row has another token, so anything would agree
+		if id := float64(p[0]); !(id >= 0 && id < mostVocab) || id != math.Trunc(id) {
+			return fmt.Errorf("has a probe of the token %v", id)
+		}
 	}
 	for i, s := range w.Steps {
 		if (s.Probs == nil) == (s.Allowed == nil) {

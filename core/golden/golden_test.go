@@ -39,7 +39,7 @@ func TestReadRefuses(t *testing.T) {
 		{"probabilities without tokens", file(`{"id":"a","method":"m","answers":[{"systems":["x"],"kept":[1],"probs":[1,2]}]}`), "2 probabilities"},
 		{"a recipe without a kind", file(`{"id":"a","method":"m","input":{"recipe":{"n":4}}}`), "unknown kind"},
 		{"a recipe of no tokens", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"const","n":0}}}`), "n = 0"},
-		{"a recipe beyond memory", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"const","n":999999999999}}}`), "outside 1 to"},
+		{"a recipe beyond memory", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"const","n":2000000000}}}`), "outside 1 to"},
 		{"a recipe that divides by zero", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"linear","n":4,"mul":1,"den":0}}}`), "den 0"},
 		{"ranks that meet", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"linear","n":4,"mul":2,"den":1}}}`), "share the factor 2"},
 		{"a set beyond the row", file(`{"id":"a","method":"m","input":{"recipe":{"kind":"const","n":4,"set":[[4,1]]}}}`), "sets the token 4"},

@@ -50,13 +50,14 @@ type beamSearch struct {
 	diversity  float64
 	stochastic bool
 	count      uint64 // nodes expanded, which names their random numbers
+	group      int    // that is being advanced
 
 	done []finishedBeam
 }
 
 type finishedBeam struct {
 	Sequence
-	order int
+	group, order int
 }
 
 func runBeam(ctx context.Context, w *searcher, set param.Values) (*Result, error) {
@@ -126,6 +127,7 @@ func (s *beamSearch) search(ctx context.Context, groups int) (err error) {
 		}
 		taken := map[int32]int{}
 		for g := range live {
+			s.group = g
 			next, err := s.advance(ctx, live[g], taken, &ended[g])
 			if err != nil {
 				return err
@@ -183,15 +185,17 @@ func (s *beamSearch) advance(ctx context.Context, group []*beam, taken map[int32
 	return s.prune(next, *ended), nil
 }
 
-// prune ends a group that can no longer win: it has width complete sequences
-// and no live one can beat the worst of the best width.
+// prune ends a group that can no longer win: it has as many complete sequences as
+// beams of its own, and no live one can beat the worst of that many best.
 func (s *beamSearch) prune(live []*beam, ended int) []*beam {
 	if s.stochastic || ended < s.width {
 		return live
 	}
-	scores := make([]float64, 0, len(s.done))
+	scores := make([]float64, 0, ended)
 	for _, f := range s.done {
-		scores = append(scores, float64(f.Score))
+		if f.group == s.group {
+			scores = append(scores, float64(f.Score))
+		}
 	}
 	slices.Sort(scores)
 	worst := scores[max(0, len(scores)-s.width)]
@@ -288,7 +292,7 @@ func (s *beamSearch) finish(b *beam, g float64, stop trace.Stop) {
 		tokens := b.completion()
 		score = s.rank.score(s.rank.ln(b.node), len(tokens), len(s.bytesOf(tokens)))
 	}
-	s.done = append(s.done, finishedBeam{order: len(s.done),
+	s.done = append(s.done, finishedBeam{group: s.group, order: len(s.done),
 		Sequence: s.sequence(b.completion(), b.modelLn, b.drawnLn, score, stop)})
 	s.finished++
 }

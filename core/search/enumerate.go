@@ -57,7 +57,8 @@ func (f *frontier) Pop() any {
 	return p
 }
 
-// mostFrontier bounds the memory of an enumeration: some hundred bytes a prefix.
+// mostFrontier bounds the memory of an enumeration: some hundred bytes a prefix, and
+// four for each of its tokens.
 const mostFrontier = 1 << 22
 
 func runEnumerate(ctx context.Context, w *searcher, set param.Values) (*Result, error) {
@@ -100,7 +101,8 @@ func runEnumerate(ctx context.Context, w *searcher, set param.Values) (*Result, 
 	return r, err
 }
 
-// extend replaces a prefix on the frontier by its children.
+// extend puts the children of a prefix on the frontier, or none of them when it
+// returns an error.
 func (w *searcher) extend(ctx context.Context, root *node, p *prefix, open *frontier) error {
 	b, err := root.Fork(ctx)
 	if err != nil {
@@ -111,6 +113,10 @@ func (w *searcher) extend(ctx context.Context, root *node, p *prefix, open *fron
 	n := &node{Branch: b, states: p.states, modelLn: p.modelLn, drawnLn: p.drawnLn}
 	if err := w.expand(ctx, n); err != nil {
 		return err
+	}
+	if open.Len()+n.sampling.Support() > w.mostOpen {
+		return fault.New(fault.Limit, "enumerate", "", "more than %d continuations are open", w.mostOpen).
+			Fix("truncate with the chain (top_k, min_p), or list fewer tokens")
 	}
 	n.sampling.Each(func(token int32, prob float64) bool {
 		ln := n.sampling.LogP(token)
@@ -123,10 +129,6 @@ func (w *searcher) extend(ctx context.Context, root *node, p *prefix, open *fron
 		heap.Push(open, c)
 		return true
 	})
-	if open.Len() > mostFrontier {
-		return fault.New(fault.Limit, "enumerate", "", "more than %d continuations are open", mostFrontier).
-			Fix("truncate with the chain (top_k, min_p), or list fewer tokens")
-	}
 	return nil
 }
 

@@ -121,7 +121,7 @@ func Run(ctx context.Context, t Task, s Strategy, set param.Values) (*Result, er
 		return nil, fault.New(fault.Usage, s.Name, "", "the chain %q needs further model passes, which searches do not make", t.Chain).
 			Fix("leave the guidance stage out, or sample with lab generate")
 	}
-	w := &searcher{Task: t, stream: seed.New(t.Seed, t.Prompt)}
+	w := &searcher{Task: t, stream: seed.New(t.Seed, t.Prompt), mostOpen: mostFrontier}
 	w.opt = chain.Options{EndOfText: t.Engine.Info().EndOfText, Vocabulary: t.Engine.VocabularyKey()}
 	r, err := s.run(ctx, w, set)
 	if r != nil {
@@ -142,6 +142,7 @@ type searcher struct {
 	usage     model.Usage
 	evaluated int
 	finished  int
+	mostOpen  int // of an enumeration's frontier
 }
 
 func (w *searcher) step() {

@@ -20,13 +20,14 @@ func koboldCpp() *system {
 		with(p, target{stage: stage, param: name, kind: k, def: def, off: off}, names...)
 	}
 	set("logit_bias", "bias", biases, nil, empty, "logit_bias")
-	set("bad_words", "tokens", ids, nil, empty, "banned_tokens")
+	set("bad_words", "tokens", words, nil, empty, "banned_tokens")
+	set("ignore_eos", "", truth, nil, isFalse, "use_default_badwordsids", "ban_eos_token")
 	set("grammar", "grammar", text, nil, empty, "grammar")
 	set("dry", "multiplier", number, nil, notPositive, "dry_multiplier")
 	set("dry", "base", number, nil, nil, "dry_base")
 	set("dry", "allowed_length", whole, nil, nil, "dry_allowed_length")
 	set("dry", "last_n", whole, nil, nil, "dry_penalty_last_n")
-	set("dry", "breakers", ids, nil, nil, "dry_sequence_breakers")
+	set("dry", "breakers", words, nil, nil, "dry_sequence_breakers")
 	set("penalties", "repeat", number, nil, is(1), "rep_pen")
 	set("penalties", "last_n", whole, nil, nil, "rep_pen_range")
 	set("penalties", "slope", number, nil, nil, "rep_pen_slope")
@@ -61,24 +62,29 @@ func koboldCpp() *system {
 	with(p, tokensSetting(), "max_length")
 	with(p, stopSetting(), "stop_sequence")
 	known := map[string]string{
-		"banned_strings":          "strings are banned by backtracking there; lab bans tokens (banned_tokens)",
-		"use_default_badwordsids": "it bans the end tokens; add the stage ignore_eos",
-		"grammar_retain_state":    "each sample has its own grammar state",
+		"banned_strings":       "strings are banned by backtracking there; lab bans tokens (banned_tokens)",
+		"grammar_retain_state": "each sample has its own grammar state",
+		"bypass_eos":           "lab ends a text at the model's end tokens; add the stage ignore_eos",
+		"guidance_scale":       "give lab generate --negative-prompt and a stage cfg", "negative_prompt": "give lab generate --negative-prompt and a stage cfg",
 	}
-	for _, name := range []string{"prompt", "max_context_length", "memory", "genkey", "quiet", "trim_stop", "render_special", "images", "stream", "n", "bypass_eos", "logprobs"} {
-		known[name] = "it does not concern the distribution"
-	}
-	s := &system{name: "koboldcpp", compat: "koboldcpp", format: "a generate request in JSON", params: p, known: known, finish: finishKobold}
+	unrelated := []string{"prompt", "max_context_length", "memory", "genkey", "quiet", "trim_stop", "render_special", "images", "audio", "stream", "n", "logprobs",
+		"replace_instruct_placeholders", "use_story", "use_memory", "use_authors_note", "use_world_info", "singleline", "frmttriminc", "frmtrmblln", "frmtrmspch",
+		"model", "add_bos_token"}
+	s := &system{name: "koboldcpp", compat: "koboldcpp", format: "a generate request in JSON", params: p, known: known, unrelated: unrelated, finish: finishKobold}
 	s.order = koboldStages([]int{6, 0, 1, 3, 4, 2, 5})
 	return s
 }
 
+// koboldHead runs before the stages that can be ordered; the cut to 5000
+// candidates comes before the penalties.
+var koboldHead = []string{"logit_bias", "bad_words", "ignore_eos", "grammar", "dry", trimStage}
+
 func koboldStages(numbers []int) []string {
-	order := []string{"logit_bias", "bad_words", "grammar", "dry"}
+	order := slices.Clone(koboldHead)
 	for _, n := range numbers {
 		order = append(order, koboldOrder[n]...)
 	}
-	return append(order, "xtc", "adaptive_p", "mirostat_v1", "mirostat_v2", "sample")
+	return append(order, "xtc", "adaptive_p", "sample")
 }
 
 func (d *draft) koboldOrder(numbers []int) error {
@@ -94,17 +100,24 @@ func (d *draft) koboldOrder(numbers []int) error {
 // finishKobold joins the dynamic temperature with the temperature, and lets
 // mirostat and adaptive-p replace the draw.
 func finishKobold(d *draft) error {
+	if curve, ok := d.number("quadratic", "curve"); ok && curve != 1 {
+		d.own = "quadratic" // the releases whose rules compat follows had no curve
+	}
 	d.extendTemperature()
 	if name, err := d.mirostat(); err != nil {
 		return err
 	} else if name != "" {
-		d.only("mirostat replaces the truncations", "logit_bias", "bad_words", "grammar", "dry", "penalties", "temperature", "dynatemp", "quadratic", name)
+		// In this order, whatever sampler_order says.
+		d.order = append(slices.Clone(koboldHead), "penalties", "temperature", "dynatemp", "quadratic", name)
+		d.only("mirostat replaces the truncations", d.order...)
+		d.seedStages(name)
 		return nil
 	}
 	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
 		return nil
 	}
-	delete(d.stages, "adaptive_p")
+	d.drop("adaptive_p", "adaptive-p is off")
 	d.stages["sample"] = []stageValue{{origin: "koboldcpp default"}}
+	d.seedStages("sample")
 	return nil
 }

@@ -2,14 +2,15 @@ package systems
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // llamaSamplers are the names that --samplers takes, and our stages.
 var llamaSamplers = map[string][]string{
 	"penalties": {"penalties"}, "dry": {"dry"}, "top_n_sigma": {"top_n_sigma"}, "top_k": {"top_k"},
-	"typ_p": {"typical"}, "typical": {"typical"}, "typical_p": {"typical"}, "top_p": {"top_p"}, "min_p": {"min_p"}, "xtc": {"xtc"},
-	"temperature": {"dynatemp", "temperature"}, "infill": {"infill"}, "adaptive_p": {"adaptive_p"},
+	"typ_p": {"typical"}, "typical": {"typical"}, "typical_p": {"typical"}, "typ": {"typical"}, "top_p": {"top_p"}, "nucleus": {"top_p"},
+	"min_p": {"min_p"}, "xtc": {"xtc"}, "temperature": {"dynatemp", "temperature"}, "temp": {"dynatemp", "temperature"}, "infill": {"infill"}, "adaptive_p": {"adaptive_p"},
 }
 
 // llamaSequence are the letters that --sampler-seq takes.
@@ -42,7 +43,22 @@ func llamaCpp() *system {
 	set("dry", "base", number, nil, nil, "dry_base")
 	set("dry", "allowed_length", whole, nil, nil, "dry_allowed_length")
 	set("dry", "last_n", whole, nil, nil, "dry_penalty_last_n")
-	set("dry", "breakers", ids, nil, nil, "dry_sequence_breaker", "dry_sequence_breakers")
+	set("dry", "breakers", words, nil, nil, "dry_sequence_breakers")
+	with(p, target{kind: texts, run: func(d *draft, v any) error {
+		list := v.([]string)
+		if i := slices.Index(list, "none"); i >= 0 { // takes away the ones before it
+			list = list[i+1:]
+		}
+		var of []any
+		for _, s := range list {
+			of = append(of, s)
+		}
+		text, err := wordsOf(of)
+		if err != nil {
+			return err
+		}
+		return d.add("dry", "breakers", text, d.sys.name+" --dry-sequence-breaker")
+	}}, "dry_sequence_breaker")
 	set("adaptive_p", "target", number, nil, func(v any) bool { x, _ := v.(float64); return x < 0 }, "adaptive_target")
 	set("adaptive_p", "decay", number, nil, nil, "adaptive_decay")
 	set("mirostat", "", whole, nil, is(0), "mirostat")
@@ -53,39 +69,53 @@ func llamaCpp() *system {
 	set("grammar", "grammar", text, nil, empty, "grammar")
 	set("json_schema", "schema", text, nil, empty, "j", "json_schema")
 	with(p, target{kind: text, run: func(d *draft, v any) error { return d.llamaOrder(strings.Split(v.(string), ";")) }}, "samplers")
-	with(p, target{kind: text, run: func(d *draft, v any) error {
-		var names []string
-		for _, r := range v.(string) {
-			if llamaSequence[r] == "" {
-				return fmt.Errorf("has the letter %q, which is no sampler", r)
-			}
-			names = append(names, llamaSequence[r])
-		}
-		return d.llamaOrder(names)
-	}}, "sampler_seq", "sampling_seq")
+	with(p, target{kind: text, run: llamaLetters}, "sampler_seq", "sampling_seq")
+	with(p, responseFormat(), "response_format")
 	with(p, seedSetting(), "s", "seed")
-	with(p, tokensSetting(), "n", "predict", "n_predict", "max_tokens")
+	with(p, tokensSetting(), "n", "predict", "n_predict", "max_tokens", "max_completion_tokens")
 	with(p, stopSetting(), "r", "reverse_prompt", "stop")
 	return &system{
 		name: "llama.cpp", compat: "llama.cpp",
-		format: "flags (--temp 0.8 --top-k 40) or a server request in JSON",
+		format: "a command line, flags (--temp 0.8 --top-k 40), or a server request in JSON",
 		order: append(append([]string{}, llamaHead...), "penalties", "dry", "top_n_sigma", "top_k", "typical", "top_p", "min_p", "xtc",
 			"dynatemp", "temperature", "mirostat_v1", "mirostat_v2", "adaptive_p", "sample"),
 		params: p, known: llamaUnknown(), finish: finishLlama,
+		objects: map[string]target{"n": samplesSetting(), "samplers": {kind: texts, run: func(d *draft, v any) error {
+			list := v.([]string)
+			if _, list := d.given["samplers"].([]any); !list {
+				return llamaLetters(d, v.([]string)[0])
+			}
+			return d.llamaOrder(list)
+		}}},
+		unrelated: slices.Concat(llamaSwitches(), llamaUnrelated()), switches: llamaSwitches(), programs: []string{"llama", "main", "server"},
 	}
 }
 
+// llamaLetters reads an order of samplers with a letter for each.
+func llamaLetters(d *draft, v any) error {
+	var names []string
+	for _, r := range v.(string) {
+		if llamaSequence[r] == "" {
+			return fmt.Errorf("has the letter %q, which is no sampler", r)
+		}
+		names = append(names, llamaSequence[r])
+	}
+	return d.llamaOrder(names)
+}
+
 func llamaUnknown() map[string]string {
-	out := map[string]string{
+	return map[string]string{
 		"grammar_file": "a file; give its text with --grammar", "json_schema_file": "a file; give its text with --json-schema",
-		"n_probs": "a number of probabilities to return; lab records the whole distribution", "min_keep": "applied by llama.cpp to every truncation; give min_keep to the stages",
-		"sampling_threads": "it changes no distribution",
+		"jf":       "a file; give its text with --json-schema",
+		"n_probs":  "a number of probabilities to return; lab records the whole distribution",
+		"min_keep": "applied by llama.cpp to every truncation; give min_keep to the stages",
+		"lora":     "lab loads no adapters", "lora_scaled": "lab loads no adapters", "control_vector": "lab loads no control vectors",
+		"md": "a draft changes no distribution; give it to lab search speculative --draft", "model_draft": "a draft changes no distribution; give it to lab search speculative --draft",
+		"draft_max": "give lab search speculative:draft_tokens=N", "draft": "give lab search speculative:draft_tokens=N",
+		"t_max_predict_ms": "lab ends samples by tokens, not by time",
+		"lazy_grammar":     "a grammar acts from the first token on", "grammar_lazy": "a grammar acts from the first token on", "grammar_triggers": "a grammar acts from the first token on",
+		"tools": "lab calls no tools", "tool_choice": "lab calls no tools",
 	}
-	for _, name := range []string{"m", "model", "c", "ctx_size", "ngl", "n_gpu_layers", "t", "threads", "p", "prompt", "b", "batch_size", "f", "file",
-		"stream", "cache_prompt", "n_keep", "messages", "logprobs", "top_logprobs", "n_ctx", "host", "port", "cnv", "no_cnv"} {
-		out[name] = "it does not concern sampling"
-	}
-	return out
 }
 
 // llamaOrder sets the order of the samplers; those not named do not run.
@@ -106,20 +136,22 @@ func (d *draft) llamaOrder(names []string) error {
 // finishLlama applies what llama.cpp decides from several settings: the extended
 // temperature, mirostat in place of the whole chain, and the seed of each stage.
 func finishLlama(d *draft) error {
-	d.extendTemperature()
 	if name, err := d.mirostat(); err != nil {
 		return err
 	} else if name != "" {
-		d.only("mirostat replaces every stage but the temperature", "logit_bias", "ignore_eos", "grammar", "json_schema", "dynatemp", "temperature", name)
+		// Whatever --samplers says, and with the plain temperature.
+		d.order = append(slices.Clone(llamaHead), "temperature", name)
+		d.only("mirostat replaces every stage but the temperature", d.order...)
 		d.seedStages(name)
 		return nil
 	}
+	d.extendTemperature()
 	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
 		d.order = append(without(d.order, "adaptive_p", "sample"), "adaptive_p")
 		d.seedStages("adaptive_p", "xtc")
 		return nil
 	}
-	delete(d.stages, "adaptive_p")
+	d.drop("adaptive_p", "adaptive-p is off")
 	d.stages["sample"] = []stageValue{{origin: "llama.cpp default"}}
 	d.seedStages("sample", "xtc")
 	return nil

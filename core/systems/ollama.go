@@ -15,20 +15,28 @@ func ollama() *system {
 	set("min_p", "min_p", number, nil, notPositive, "min_p")
 	set("typical", "typical", number, nil, oneOrMore, "typical_p")
 	set("tfs", "tfs", number, nil, oneOrMore, "tfs_z")
-	set("json_schema", "schema", text, nil, empty, "format")
+	with(p, target{kind: text, run: func(d *draft, v any) error {
+		schema := v.(string)
+		switch schema {
+		case "":
+			return nil
+		case "json":
+			schema = anyObject
+		}
+		return d.add("json_schema", "schema", schema, "ollama format")
+	}}, "format")
 	with(p, seedSetting(), "seed")
 	with(p, tokensSetting(), "num_predict")
 	with(p, stopSetting(), "stop")
 	known := map[string]string{"mirostat": "no longer read by its engines", "mirostat_tau": "no longer read by its engines",
 		"mirostat_eta": "no longer read by its engines", "penalize_newline": "no longer read by its engines"}
-	for _, name := range []string{"num_ctx", "num_batch", "num_gpu", "main_gpu", "low_vram", "vocab_only", "use_mmap", "use_mlock", "num_thread", "num_keep", "numa",
-		"model", "prompt", "messages", "stream", "keep_alive", "system", "template", "raw", "think", "suffix", "images", "draft_num_predict"} {
-		known[name] = "it does not concern the distribution"
-	}
+	unrelated := []string{"num_ctx", "num_batch", "num_gpu", "main_gpu", "low_vram", "vocab_only", "f16_kv", "logits_all", "use_mmap", "use_mlock", "num_thread",
+		"num_keep", "numa", "model", "prompt", "messages", "stream", "keep_alive", "system", "template", "raw", "think", "suffix", "images", "context",
+		"tools", "logprobs", "top_logprobs", "truncate", "shift", "draft_num_predict"}
 	return &system{
 		name: "ollama", format: "PARAMETER lines of a Modelfile, or a request or its options in JSON",
 		order:  []string{"json_schema", "penalties", "top_k", "tfs", "typical", "top_p", "min_p", "temperature", "greedy", "sample"},
-		params: p, known: known, finish: finishOllama,
+		params: p, known: known, unrelated: unrelated, finish: finishOllama,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"lab/core/fault"
 )
@@ -22,25 +23,42 @@ func read(s *system, settings string) ([]pair, error) {
 	if len(settings) > mostSettings {
 		return nil, fault.New(fault.Limit, "chain import", s.name, "the settings have %d bytes, more than %d", len(settings), mostSettings)
 	}
+	if !utf8.ValidString(settings) {
+		return nil, fault.New(fault.Usage, "chain import", s.name, "the settings are not UTF-8 text")
+	}
 	trimmed := strings.TrimSpace(settings)
 	switch {
 	case strings.HasPrefix(trimmed, "{"):
-		return readObject(s, []byte(trimmed))
-	case strings.HasPrefix(trimmed, "-"):
+		return readObject(s, []byte(trimmed), true)
+	case trimmed == "":
+		return nil, nil
+	case strings.HasPrefix(trimmed, "-") || s.isCommand(trimmed):
 		words, err := split(trimmed)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "chain import", s.name, "%v", err)
 		}
+		if !strings.HasPrefix(words[0], "-") {
+			words = words[1:]
+		}
 		return readFlags(s, words)
-	case trimmed == "":
-		return nil, nil
 	}
 	return readLines(s, trimmed)
 }
 
-// readObject reads a JSON object, in its order. Objects called options,
-// parameters or sampling_params inside it are opened.
-func readObject(s *system, data []byte) ([]pair, error) {
+// isCommand reports whether a text begins with one of the system's programs, as a
+// command line does.
+func (s *system) isCommand(text string) bool {
+	first := strings.Trim(strings.Fields(text)[0], `'"`)
+	first = first[strings.LastIndexAny(first, `/\\`)+1:]
+	return slices.ContainsFunc(s.programs, func(p string) bool { return strings.HasPrefix(first, p) })
+}
+
+// nested are the objects that requests keep their settings in.
+var nested = []string{"options", "parameters", "sampling_params", "extra_body"}
+
+// readObject reads a JSON object, in its order. The nested objects of an outer one
+// are opened.
+func readObject(s *system, data []byte, outer bool) ([]pair, error) {
 	bad := func(err error) error {
 		return fault.New(fault.Usage, "chain import", s.name, "the settings are no JSON object: %v", err)
 	}
@@ -60,8 +78,8 @@ func readObject(s *system, data []byte) ([]pair, error) {
 			return nil, bad(err)
 		}
 		name, _ := key.(string)
-		if slices.Contains([]string{"options", "parameters", "sampling_params"}, name) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-			inner, err := readObject(s, raw)
+		if outer && slices.Contains(nested, name) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+			inner, err := readObject(s, raw, false)
 			if err != nil {
 				return nil, err
 			}
@@ -74,144 +92,13 @@ func readObject(s *system, data []byte) ([]pair, error) {
 		if err := v.Decode(&value); err != nil {
 			return nil, bad(err)
 		}
-		out = append(out, pair{name, value})
+		out = append(out, pair{name, value, true})
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, bad(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, bad(fmt.Errorf("something follows it"))
-	}
-	return out, nil
-}
-
-// readFlags reads --name value, --name=value, and switches without a value.
-func readFlags(s *system, words []string) ([]pair, error) {
-	var out []pair
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		if !strings.HasPrefix(w, "-") || len(w) < 2 {
-			return nil, fault.New(fault.Usage, "chain import", s.name, "%s is not a flag", fault.Quote(w, 40)).Fix("write --name value")
-		}
-		if name, value, ok := strings.Cut(w, "="); ok {
-			out = append(out, pair{name, value})
-			continue
-		}
-		t, known := s.params[normal(w)]
-		_, useless := s.known[normal(w)]
-		next := i + 1
-		has := next < len(words) && (!strings.HasPrefix(words[next], "-") || isNumber(words[next]))
-		switch {
-		case known && t.kind == truth && !(has && isTruth(words[next])):
-			out = append(out, pair{w, "true"})
-		case has:
-			i = next
-			out = append(out, pair{w, words[i]})
-		case useless:
-			out = append(out, pair{w, "true"})
-		default:
-			return nil, fault.New(fault.Usage, "chain import", s.name, "%s has no value", fault.Quote(w, 40))
-		}
-	}
-	return merged(s, out), nil
-}
-
-// merged joins flags that may be repeated into one list.
-func merged(s *system, pairs []pair) []pair {
-	var out []pair
-	at := map[string]int{}
-	for _, p := range pairs {
-		key := normal(p.name)
-		k := s.params[key].kind
-		i, again := at[key]
-		if !again || k != texts && k != biases && k != ids {
-			at[key] = len(out)
-			if k == texts || k == biases || k == ids {
-				p.value = []any{p.value}
-			}
-			out = append(out, p)
-			continue
-		}
-		list, _ := out[i].value.([]any)
-		out[i].value = append(list, p.value)
-	}
-	return out
-}
-
-func isNumber(w string) bool {
-	_, err := strconv.ParseFloat(w, 64)
-	return err == nil
-}
-
-func isTruth(w string) bool { return w == "true" || w == "false" }
-
-// readLines reads the PARAMETER lines of a Modelfile, or lines "name value".
-func readLines(s *system, settings string) ([]pair, error) {
-	var out []pair
-	for n, line := range strings.Split(settings, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		words, err := split(line)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: %v", n+1, err)
-		}
-		if strings.EqualFold(words[0], "PARAMETER") {
-			words = words[1:]
-		} else if strings.ToUpper(words[0]) == words[0] && len(words) > 1 {
-			continue // FROM, TEMPLATE and the like concern other things
-		}
-		if len(words) != 2 {
-			return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: %s is not \"name value\"", n+1, fault.Quote(line, 60)).
-				Fix("give %s", s.format)
-		}
-		out = append(out, pair{words[0], words[1]})
-	}
-	return merged(s, out), nil
-}
-
-// split cuts a text into words, as a shell does: quotes of either kind hold
-// blanks, and a backslash in double quotes or outside takes the next character.
-func split(text string) ([]string, error) {
-	var out []string
-	var b strings.Builder
-	quote, in := byte(0), false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case c == '\\' && quote != '\'':
-			if i++; i == len(text) {
-				return nil, fmt.Errorf("the text ends with a backslash")
-			}
-			if quote == '"' && text[i] == 'n' {
-				b.WriteByte('\n')
-			} else {
-				b.WriteByte(text[i])
-			}
-			in = true
-		case quote != 0:
-			b.WriteByte(c)
-		case c == '"' || c == '\'':
-			quote, in = c, true
-		case strings.IndexByte(" \t\r\n", c) >= 0:
-			if in {
-				out = append(out, b.String())
-				b.Reset()
-				in = false
-			}
-		default:
-			b.WriteByte(c)
-			in = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("a quote does not end")
-	}
-	if in {
-		out = append(out, b.String())
 	}
 	return out, nil
 }
@@ -237,6 +124,9 @@ func (k kind) convert(v any) (any, error) {
 		if k == number {
 			return f, nil
 		}
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n, nil // exact, where a float64 is not
+		}
 		if f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 			return nil, fmt.Errorf("is not a whole number")
 		}
@@ -259,8 +149,12 @@ func (k kind) convert(v any) (any, error) {
 		return string(b), err
 	case texts:
 		return textsOf(v)
+	case seeds:
+		return seedOf(v)
 	case ids:
 		return idsOf(v)
+	case words:
+		return wordsOf(v)
 	case biases:
 		return biasesOf(v)
 	}
@@ -283,4 +177,17 @@ func textsOf(v any) ([]string, error) {
 		return out, nil
 	}
 	return nil, fmt.Errorf("is not a list of texts")
+}
+
+// seedOf returns a seed as a uint64, or an int64 below 0.
+func seedOf(v any) (any, error) {
+	s := fmt.Sprint(v)
+	if n, err := strconv.ParseUint(s, 10, 64); err == nil {
+		return n, nil
+	}
+	n, err := whole.convert(v)
+	if n, ok := n.(int64); ok && n >= 0 {
+		return uint64(n), nil // written with a fraction or an exponent
+	}
+	return n, err
 }

@@ -15,7 +15,6 @@ import (
 
 	"lab/core/chain"
 	"lab/core/fault"
-	"lab/core/plugin/param"
 )
 
 // Note is one setting and what became of it.
@@ -40,6 +39,7 @@ type Imported struct {
 
 	Off          []Note // settings at a value that changes nothing
 	NoEquivalent []Note // settings that lab cannot follow, with the reason
+	Unrelated    []Note // settings that concern neither the distribution nor how long a text gets
 }
 
 // system is another system's settings.
@@ -50,6 +50,11 @@ type system struct {
 	order  []string          // names of stages, as the system applies them
 	params map[string]target // by normalised name of the setting
 	known  map[string]string // settings without equivalent: why
+	// objects are settings that mean something else in JSON than as a flag.
+	objects   map[string]target
+	unrelated []string // settings that do not concern the distribution
+	switches  []string // flags that take no value
+	programs  []string // how the names of programs begin whose command lines are read
 	// finish sets what depends on several settings.
 	finish func(*draft) error
 }
@@ -71,7 +76,9 @@ const (
 	truth
 	text
 	texts  // a list of texts
-	ids    // token ids, or sequences of them
+	seeds  // a whole number of up to 64 bits, with or without a sign
+	ids    // token ids, or sequences of them; a text that is a number is an id
+	words  // texts that stand for tokens, digits as well, or token ids as numbers
 	biases // a map or list of tokens and numbers
 )
 
@@ -89,8 +96,9 @@ type draft struct {
 	sys    *system
 	stages map[string][]stageValue
 	order  []string
-	given  map[string]any // by normalised name
-	names  map[string]string
+	given  map[string]any     // by normalised name
+	search map[string]float64 // settings of a search rather than of the chain
+	own    string             // stage that follows lab's rule, not the system's
 }
 
 // Systems returns the names that Import takes, in the order of listings.
@@ -137,7 +145,7 @@ func Import(name, settings string) (*Imported, error) {
 		return nil, err
 	}
 	d := &draft{Imported: &Imported{System: s.name}, sys: s, stages: map[string][]stageValue{}, order: s.order,
-		given: map[string]any{}, names: map[string]string{}}
+		given: map[string]any{}, search: map[string]float64{}}
 	for _, g := range given {
 		if err := d.take(g); err != nil {
 			return nil, err
@@ -155,8 +163,9 @@ func Import(name, settings string) (*Imported, error) {
 
 // pair is one setting as it was given.
 type pair struct {
-	name  string
-	value any // string from flags and lines; JSON values from objects
+	name   string
+	value  any  // string from flags and lines; JSON values from objects
+	object bool // it stood in a JSON object
 }
 
 // normal returns a name without leading dashes, in snake_case.
@@ -169,16 +178,22 @@ func (d *draft) take(g pair) error {
 	if old, twice := d.given[key]; twice {
 		return d.wrong(g.name, "it is given twice (%s, then %s)", show(old), show(g.value))
 	}
-	d.given[key], d.names[key] = g.value, g.name
-	if why, ok := d.sys.known[key]; ok {
+	d.given[key] = g.value
+	why, lost := d.sys.known[key]
+	t, ok := d.sys.params[key]
+	if other, differs := d.sys.objects[key]; differs && g.object {
+		t, ok = other, true
+	}
+	switch unrelated := slices.Contains(d.sys.unrelated, key); {
+	case !ok && !lost && !unrelated:
+		return d.unknown(g.name, key)
+	case g.value == nil: // JSON null: the default
+		return nil
+	case lost:
 		d.NoEquivalent = append(d.NoEquivalent, Note{g.name, show(g.value), why})
 		return nil
-	}
-	t, ok := d.sys.params[key]
-	if !ok {
-		return d.unknown(g.name, key)
-	}
-	if g.value == nil { // JSON null: the default
+	case unrelated:
+		d.Unrelated = append(d.Unrelated, Note{g.name, show(g.value), "it does not concern the distribution"})
 		return nil
 	}
 	v, err := t.kind.convert(g.value)
@@ -191,12 +206,30 @@ func (d *draft) take(g pair) error {
 		}
 		return nil
 	}
-	for _, s := range d.stages[t.stage] {
-		if s.param == t.param {
-			return d.wrong(g.name, "it is the same setting as %s, which was given %s", strings.TrimPrefix(s.origin, d.sys.name+" "), show(s.value))
-		}
+	if err := d.free(t); err != nil {
+		return d.wrong(g.name, "%v", err)
 	}
 	d.set(t, v, d.sys.name+" "+g.name)
+	return nil
+}
+
+// free returns an error when a setting of a stage has a value already.
+func (d *draft) free(t target) error {
+	for _, s := range d.stages[t.stage] {
+		if s.param == t.param {
+			return fmt.Errorf("it is the same setting as %s, which was given %s", strings.TrimPrefix(s.origin, d.sys.name+" "), show(s.value))
+		}
+	}
+	return nil
+}
+
+// add gives a setting of a stage that turns nothing off its value.
+func (d *draft) add(stage, param string, v any, origin string) error {
+	t := target{stage: stage, param: param}
+	if err := d.free(t); err != nil {
+		return err
+	}
+	d.set(t, v, origin)
 	return nil
 }
 
@@ -244,106 +277,17 @@ func (d *draft) number(stage, param string) (float64, bool) {
 	return 0, false
 }
 
-// assemble orders the stages and leaves out those that are off: all of a stage's
-// switches say so.
-func (d *draft) assemble() {
-	for _, name := range d.order {
-		values := d.stages[name]
-		if len(values) == 0 {
-			continue
-		}
-		on := false
-		switches := 0
-		for _, v := range values {
-			if t := d.targetOf(name, v.param); t.off != nil {
-				switches++
-				on = on || !v.off
-			}
-		}
-		if switches > 0 && !on {
-			continue
-		}
-		r := chain.Request{Name: name, Origin: values[0].origin}
-		for _, v := range values {
-			if v.param != "" {
-				r.Settings = append(r.Settings, param.Setting{Name: v.param, Value: v.value, Origin: v.origin})
-			}
-		}
-		d.Requests = append(d.Requests, r)
-	}
-	if d.sys.compat != "" {
-		d.Requests = chain.Compat(d.Requests, d.sys.compat, d.sys.name)
-	}
-}
-
-func (d *draft) targetOf(stage, param string) target {
-	for _, t := range d.sys.params {
-		if t.stage == stage && t.param == param {
-			return t
-		}
-	}
-	return target{}
-}
-
-// extendTemperature turns the temperature into a dynamic one where a range is
-// given.
-func (d *draft) extendTemperature() {
-	if r, ok := d.number("dynatemp", "range"); ok && r > 0 {
-		d.stages["dynatemp"] = append(d.stages["dynatemp"], d.stages["temperature"]...)
-		delete(d.stages, "temperature")
-		return
-	}
-	delete(d.stages, "dynatemp")
-}
-
-// mirostat replaces the settings of mirostat by the stage of the version that
-// they ask for, and returns its name: "" when it is off.
-func (d *draft) mirostat() (name string, err error) {
-	mode, _ := d.number("mirostat", "")
-	given := d.stages["mirostat"]
-	delete(d.stages, "mirostat")
-	if mode == 0 {
-		return "", nil
-	}
-	name = map[float64]string{1: "mirostat_v1", 2: "mirostat_v2"}[mode]
-	if name == "" {
-		return "", d.wrong("mirostat", "%v is neither 0, 1 nor 2", mode)
-	}
-	for _, v := range given {
-		if v.param != "" {
-			d.stages[name] = append(d.stages[name], v)
-		}
-	}
-	d.stages[name] = append(d.stages[name], stageValue{origin: d.sys.name + " mirostat"})
-	return name, nil
-}
-
-// only keeps the named stages, and notes the others that are on as not applied.
-func (d *draft) only(why string, names ...string) {
-	for _, name := range d.sys.order {
-		if slices.Contains(names, name) {
-			continue
-		}
-		for _, v := range d.stages[name] {
-			if !v.off && !strings.HasSuffix(v.origin, defaultSuffix) {
-				d.Off = append(d.Off, Note{strings.TrimPrefix(v.origin, d.sys.name+" "), show(v.value), why})
-			}
-		}
-		delete(d.stages, name)
-	}
-}
-
 func (d *draft) wrong(name, format string, args ...any) error {
 	return fault.New(fault.Usage, "chain import", d.sys.name+" "+name, format, args...)
 }
 
 func (d *draft) unknown(name, key string) error {
-	names := append(sorted(d.sys.params), sorted(d.sys.known)...)
+	names := slices.Concat(sorted(d.sys.params), sorted(d.sys.known), d.sys.unrelated)
 	e := fault.New(fault.Usage, "chain import", d.sys.name, "%s is not one of its settings, or not one that concerns sampling", fault.Quote(name, 40))
 	if near := fault.Suggest(key, names); near != "" {
 		return e.Fix("did you mean %q?", near)
 	}
-	return e.Fix("leave it out; known are %s", strings.Join(names, ", "))
+	return e.Fix("leave it out; known are %s", strings.Join(sorted(d.sys.params), ", "))
 }
 
 func show(v any) string {

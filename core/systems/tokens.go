@@ -11,7 +11,19 @@ import (
 
 // idsOf returns the text form of a token list: ids, texts, and lists of ids that
 // stand for sequences.
-func idsOf(v any) (string, error) {
+func idsOf(v any) (string, error) { return listOf(v, itemOf) }
+
+// wordsOf is idsOf for systems in which a text is never the number of a token.
+func wordsOf(v any) (string, error) {
+	return listOf(v, func(e any) (string, error) {
+		if s, ok := e.(string); ok && s != "" {
+			return param.Token{Text: s}.String(), nil
+		}
+		return itemOf(e)
+	})
+}
+
+func listOf(v any, itemOf func(any) (string, error)) (string, error) {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}

@@ -5,12 +5,20 @@ import (
 	"lab/core/plugin/sampler"
 )
 
+// afterKobold says why a method has the sampler's own rule.
+const afterKobold = "not in the release of October 2024, whose rules these are; later ones have it, and here it is the sampler's own rule"
+
 // koboldSelect holds the steps that choose a token. koboldcpp draws from one
 // mt19937 for everything; here each stage has its own, so draws are koboldcpp's
 // as long as no XTC takes numbers in between.
 func koboldSelect() []Rule {
 	return []Rule{
 		{Sampler: "greedy", Term: "top_k 1"},
+		{Sampler: "bad_words", Term: "banned_tokens"},
+		{Sampler: "ignore_eos", Term: "use_default_badwordsids"},
+		{Sampler: "grammar", Term: "grammar"},
+		{Sampler: "top_n_sigma", Term: "nsigma", Differs: afterKobold},
+		{Sampler: "adaptive_p", Term: "adaptive_target, adaptive_decay", Differs: afterKobold},
 		{
 			Sampler: "sample", Term: "sampler_seed",
 			Differs: "the random number is a double from an mt19937, which XTC shares there, and float32 probabilities are added up in sorted order; a single candidate takes no random number",

@@ -51,6 +51,10 @@ func llamaSelect() []Rule {
 			Sampler: "grammar", Term: "grammar (--grammar, --grammar-file)",
 			Differs: "its sampling draws without the grammar first and masks only when the pick is illegal, which gives the same law; control tokens are texts there",
 		},
+		{
+			Sampler: "json_schema", Term: "--json-schema",
+			Differs: "it writes a grammar of its own for the schema, which passes over some keywords and allows other blanks; here the schema is followed to the letter",
+		},
 		{Sampler: "ignore_eos", Term: "--ignore-eos"},
 	}
 }

@@ -26,10 +26,15 @@ func vllm() []Rule {
 			{Sampler: "bad_words", Term: "bad_words"},
 			{Sampler: "allowed_tokens", Term: "allowed_token_ids"},
 			{Sampler: "ignore_eos", Term: "ignore_eos"},
+			{Sampler: "regex", Term: "guided_regex, structured_outputs", Differs: structuredDiffers},
+			{Sampler: "grammar", Term: "guided_grammar, structured_outputs", Differs: structuredDiffers},
+			{Sampler: "json_schema", Term: "guided_json, structured_outputs", Differs: structuredDiffers},
 			{Sampler: "greedy", Term: "temperature=0"},
 			{Sampler: "sample", Term: "random sampling", Differs: raceDiffers},
 		})
 }
+
+const structuredDiffers = "the syntax is that of the library it is set up with (xgrammar, guidance or outlines); here it is the sampler's own, and the mask acts on the same text"
 
 const raceDiffers = "takes the largest of p divided by exponential random numbers; here the law is the same and the random number is the run's"
 

@@ -136,7 +136,8 @@ func (EncoderRepetition) Apply(row *sampler.Row, set param.Values) error {
 	if err != nil {
 		return err
 	}
-	return rule{repeat: 1 / set.Float(op)}.apply(row, prompt, op)
+	// The inverse of the smallest numbers is infinite, and times a score of 0 no number.
+	return rule{repeat: min(1/set.Float(op), math.MaxFloat64)}.apply(row, prompt, op)
 }
 
 // promptOf returns the tokens of the setting "prompt", or those of the row's

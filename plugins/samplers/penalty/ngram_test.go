@@ -1,6 +1,7 @@
 package penalty
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -94,6 +95,12 @@ func TestEncoderRepetitionFavoursThePrompt(t *testing.T) {
 	}
 	wantScores(t, row.Values, []float32{4, -1, 2, 2})
 	wantScores(t, do(t, EncoderRepetition{}, []float32{2, -2, 2, 2}, []int32{0}, "penalty", 2.0, "prompt", "2+3 3"), []float32{2, -2, 4, 4})
+}
+
+// The inverse of a factor overflows before the factor is 0; a score of 0 stays.
+func TestEncoderRepetitionAtTheSmallestFactor(t *testing.T) {
+	got := do(t, EncoderRepetition{}, []float32{0, 1, -1}, []int32{0, 1, 2}, "penalty", math.SmallestNonzeroFloat64, "prompt", "0 1 2")
+	wantScores(t, got, []float32{0, 0, -math.MaxFloat32})
 }
 
 func TestPromptTakesIDsOnly(t *testing.T) {
