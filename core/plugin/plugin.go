@@ -20,6 +20,13 @@ type Plugin struct {
 	Version  string // free text, not empty
 	Samplers []sampler.Sampler
 	Models   []model.Backend
+
+	// Environment names the environment variables the plugin wants to see, such
+	// as "MY_API_KEY". It is given those of them that are set, and otherwise only
+	// what every program needs: PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, LANG,
+	// LC_…, TZ, TERM, SSL_CERT_FILE and SSL_CERT_DIR. They can be read once Serve
+	// runs, in Apply or Open; on its first start a process may not have them yet.
+	Environment []string
 }
 
 // offer is a Plugin that was found sound.
@@ -27,6 +34,7 @@ type offer struct {
 	name, version string
 	set           *sampler.Set
 	backends      []backend
+	environment   []string
 }
 
 type backend struct {
@@ -52,7 +60,10 @@ func (p Plugin) check() (*offer, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Plugin, "", subject)
 	}
-	o := &offer{name: p.Name, version: p.Version, set: set}
+	if err := wire.CheckEnvironment(p.Environment); err != nil {
+		return nil, fault.Wrap(err, fault.Plugin, "declaration", subject)
+	}
+	o := &offer{name: p.Name, version: p.Version, set: set, environment: p.Environment}
 	seen := map[string]bool{}
 	for i, b := range p.Models {
 		d, err := declared(b, i)

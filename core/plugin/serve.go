@@ -107,7 +107,7 @@ func (d *describer) Describe(_ context.Context, req *wire.DescribeRequest) (*wir
 	}
 	out := &wire.DescribeResponse{
 		Protocol: wire.Protocol, Name: d.offer.name, Version: d.offer.version,
-		Language: "go " + runtime.Version()[len("go"):], Plane: true,
+		Language: "go " + runtime.Version()[len("go"):], Plane: true, Environment: d.offer.environment,
 	}
 	for _, decl := range d.offer.set.Declarations() {
 		out.Samplers = append(out.Samplers, wire.PutSampler(decl))

@@ -306,14 +306,10 @@ func TestAbandonedCallLeavesRowsAlone(t *testing.T) {
 		}},
 	} {
 		ctx, cancel := tt.ctx()
-		start := time.Now()
 		err := f.Runner("good").Run(ctx, &sampler.Call{Stages: stages("crash"), Items: []*sampler.Item{{Scores: row}}})
 		cancel()
 		if fault.KindOf(err) != tt.kind {
 			t.Errorf("%s: %v", tt.name, err)
-		}
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("%s: it took %v", tt.name, d)
 		}
 	}
 	for i := range row.Values {

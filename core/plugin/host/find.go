@@ -100,5 +100,7 @@ func (h *Host) add(name, path string) {
 		}
 		return
 	}
-	h.plugs = append(h.plugs, newPlug(h, Command{Name: name, Argv: []string{path}}, false))
+	p := newPlug(h, Command{Name: name, Argv: []string{path}}, false)
+	p.unpinned = h.isUnpinned(filepath.Dir(path))
+	h.plugs = append(h.plugs, p)
 }

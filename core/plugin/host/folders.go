@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,11 +15,16 @@ import (
 )
 
 // A private folder is named so that folders of dead hosts can be told from
-// anybody else's.
-const folderPrefix = "lab-plug-"
+// anybody else's. Until it is locked it has a name of its own: one that is
+// called as below and not locked has no owner any more.
+const (
+	folderPrefix = "lab-plug-"
+	newPrefix    = "lab-plug-new-"
+)
 
 var (
 	folderName = regexp.MustCompile(`^lab-plug-[0-9]+$`)
+	newName    = regexp.MustCompile(`^lab-plug-new-[0-9]+$`)
 	pluginName = regexp.MustCompile(`^[0-9]+$`)
 	planeName  = regexp.MustCompile(`^plane-[0-9]+$`)
 )
@@ -29,37 +35,42 @@ var (
 // with six, and go-plugin's name for the socket with ten are taken.
 const longestParent = 103 - len("/"+folderPrefix) - 10 - len("/") - 6 - len("/plugin") - 10
 
-// youngest is the age below which a folder is not taken for a dead host's: it
-// may not be locked yet.
+// youngest is the age below which a folder with its first name is not taken for
+// a dead host's: it is about to be locked.
 const youngest = time.Minute
 
 // folders makes the one private folder for sockets when it is first needed.
 type folders struct {
-	parent string // of the folder; empty: chosen
+	parent string   // of the folder; empty: chosen
+	others []string // further folders in which hosts leave things when they are killed
 	log    *slog.Logger
+	warn   func(format string, args ...any)
 
-	mu   sync.Mutex
-	path string
-	lock *os.File
-	made int
+	mu     sync.Mutex
+	path   string
+	lock   *os.File
+	made   int
+	keeper *child.Keeper // nil without one
 }
 
-// next makes a folder for one more process, in the private folder of this host.
-func (f *folders) next() (string, error) {
+// next makes a folder for one more process, in the private folder of this host,
+// and returns it with who is to watch over the process.
+func (f *folders) next() (string, *child.Keeper, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.prepare(); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	f.made++
 	path := filepath.Join(f.path, strconv.Itoa(f.made))
 	if err := os.Mkdir(path, 0o700); err != nil {
-		return "", fault.Wrap(err, fault.Plugin, "socket folder", "")
+		return "", nil, fault.Wrap(err, fault.Plugin, "socket folder", "")
 	}
-	return path, nil
+	return path, f.keeper, nil
 }
 
-// prepare makes the private folder, with mode 0700.
+// prepare makes the private folder, with mode 0700, after it has removed what
+// hosts that were killed have left; and starts the keeper.
 func (f *folders) prepare() error {
 	if f.path != "" {
 		return nil
@@ -68,14 +79,30 @@ func (f *folders) prepare() error {
 	if err != nil {
 		return err
 	}
+	sweep(parent, f.log)
+	for _, other := range f.others {
+		if other != parent {
+			sweep(other, f.log)
+		}
+	}
 	path, lock, err := privateFolder(parent)
 	if err != nil {
 		return fault.Wrap(err, fault.Plugin, "socket folder", "").
 			Fix("set TMPDIR to a folder that can be written to")
 	}
-	sweep(parent, f.log)
 	f.path, f.lock = path, lock
+	if f.keeper, err = child.StartKeeper(); err != nil {
+		f.warn("a plugin that ignores the end of its host would survive it: there is no shell to watch over them (%v)", err)
+	}
+	f.keeper.Folder(path)
 	return nil
+}
+
+// keep has another private folder removed when this host is killed.
+func (f *folders) keep(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keeper.Folder(path)
 }
 
 // socketParent returns a folder whose path is short enough for sockets.
@@ -104,16 +131,22 @@ func socketParent(given string) (string, error) {
 	return short, nil
 }
 
-// privateFolder makes a folder and locks it, which tells other hosts that its
-// owner lives.
+// privateFolder makes a folder with mode 0700 and a name that cannot be guessed,
+// and locks it, which tells other hosts that its owner lives.
 func privateFolder(parent string) (string, *os.File, error) {
-	path, err := os.MkdirTemp(parent, folderPrefix)
+	made, err := os.MkdirTemp(parent, newPrefix)
 	if err != nil {
 		return "", nil, err
 	}
-	lock, err := lockFolder(path)
+	lock, err := lockFolder(made)
 	if err != nil {
-		_ = os.Remove(path)
+		_ = os.Remove(made)
+		return "", nil, err
+	}
+	path := filepath.Join(parent, folderPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))
+	if err := os.Rename(made, path); err != nil {
+		_ = os.Remove(made)
+		_ = lock.Close()
 		return "", nil, err
 	}
 	return path, lock, nil
@@ -130,7 +163,8 @@ func (f *folders) remove() {
 		f.log.Warn("the socket folder was not removed", "error", err)
 	}
 	_ = f.lock.Close()
-	f.path, f.lock = "", nil
+	f.keeper.Close()
+	f.path, f.lock, f.keeper = "", nil, nil
 }
 
 // sweep removes the folders of hosts that were killed: private ones of this
@@ -142,11 +176,12 @@ func sweep(parent string, log *slog.Logger) {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !folderName.MatchString(e.Name()) {
+		unlocked := newName.MatchString(e.Name())
+		if !e.IsDir() || !unlocked && !folderName.MatchString(e.Name()) {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil || info.Mode().Perm() != 0o700 || !ownedByUs(info) || time.Since(info.ModTime()) < youngest {
+		if err != nil || info.Mode().Perm() != 0o700 || !ownedByUs(info) || unlocked && time.Since(info.ModTime()) < youngest {
 			continue
 		}
 		path := filepath.Join(parent, e.Name())

@@ -86,7 +86,7 @@ func (m *Model) forward(ctx context.Context, i *instance, batch []model.Input) (
 	}
 	var answer *wire.ForwardResponse
 	again, err = m.plug.ask(ctx, i, "forward", m.host.opt.Deadlines.Forward, func(ctx context.Context) (err error) {
-		answer, err = i.conn.Model.Forward(ctx, req)
+		answer, err = i.conn.Model.Forward(ctx, req, forwardLimit(m.info.VocabSize, batch))
 		return err
 	})
 	if err != nil {
@@ -165,6 +165,9 @@ func (m *Model) takeForward(batch []model.Input, req *wire.ForwardRequest, answe
 			}
 			if row.Unlisted > 0 && m.info.TopN == 0 {
 				return usage, fault.New(fault.Plugin, "", "", "a row leaves %g unlisted, and the model says it lists all", row.Unlisted)
+			}
+			if likeProbabilities(&row) {
+				m.host.warn("model %q: a row of its scores adds up to 1 with nothing below 0, like probabilities; scores are natural-log weights, so the backend should take the logarithm", m.ref)
 			}
 			if inPlace {
 				batch[k].Scores[r] = row

@@ -10,13 +10,14 @@ import (
 
 	"lab/core/fault"
 	"lab/core/plugin"
+	"lab/core/plugin/lock"
 )
 
 // Command starts a built-in plugin.
 type Command struct {
 	Name string   // what the plugin is called here
 	Argv []string // program and arguments; see [Self]
-	Env  []string // "KEY=VALUE", in addition to this process's environment
+	Env  []string // "KEY=VALUE", in addition to what each plugin is given
 }
 
 // Options configure a host. The zero value is a host without plugins.
@@ -25,6 +26,12 @@ type Options struct {
 	// Dirs are searched in order for executables named lab-plugin-NAME. Of two
 	// with one name the first wins, and a warning is recorded.
 	Dirs []string
+	// Lock pins the plugins found in Dirs: one that it does not list is recorded at
+	// its first start, one that has changed since is refused. Nil: none is pinned.
+	Lock *lock.Lock
+	// Unpinned are those of Dirs whose plugins are exempt: what the user has just
+	// built.
+	Unpinned []string
 	// Logger receives the plugins' own messages and what happens to them; nil
 	// discards.
 	Logger    *slog.Logger
@@ -92,8 +99,9 @@ func New(opt Options) (*Host, error) {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
-	h.sockets = &folders{parent: opt.SocketDir, log: h.log}
 	h.memory = newMemory(opt, h.warn, h.log)
+	h.sockets = &folders{parent: opt.SocketDir, others: h.memory.parents, log: h.log, warn: h.warn}
+	h.memory.keep = h.sockets.keep
 	for _, c := range opt.Builtins {
 		if !plugin.IsName(c.Name) || len(c.Argv) == 0 {
 			return nil, fault.New(fault.Usage, "built-in plugin", fault.Quote(c.Name, 64), "it needs a legal name and a command")
@@ -157,7 +165,8 @@ func (h *Host) warn(format string, args ...any) {
 }
 
 // Warnings returns what was recorded so far: plugins of one name, unusable
-// folders, shared memory that could not be had, models that were replayed.
+// folders, shared memory that could not be had, models that were replayed, a lock
+// that could not be written, rows that look like probabilities.
 func (h *Host) Warnings() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,8 +188,9 @@ func (h *Host) Warm(plugins ...string) {
 }
 
 // Close ends every plugin, removes the sockets and the shared memory, and
-// returns within about two seconds where the machine is not overloaded. Rows of [Model.Rows] must not be used any
-// more: they are unmapped. Closing again does nothing.
+// returns within about two seconds where the machine is not overloaded. Rows of
+// [Model.Rows] must not be used any more: they are unmapped. Closing again does
+// nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {

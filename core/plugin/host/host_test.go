@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -80,12 +79,8 @@ func TestClosedHostRefusesAndCleansUp(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
 		t.Fatalf("%d folders while the host lives, want one for sockets and one for planes", len(entries))
 	}
-	start := time.Now()
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("closing took %v", d)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)

@@ -3,9 +3,12 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +20,7 @@ import (
 	"lab/core/fault"
 	"lab/core/plugin/internal/wire"
 	"lab/core/plugin/model"
+	"lab/core/plugin/plane"
 	"lab/core/plugin/sampler"
 )
 
@@ -31,7 +35,8 @@ func serveHostile(role string) {
 
 type hostile struct {
 	wire.UnimplementedPluginServer
-	role string
+	role   string
+	planes plane.Table
 }
 
 type hostileSampler struct {
@@ -59,13 +64,26 @@ func (h *hostile) Describe(context.Context, *wire.DescribeRequest) (*wire.Descri
 		out.Backends[0].Params[0].Type = 500
 	case "describe-version":
 		out.Version = ""
+	case "describe-env":
+		out.Environment = []string{"FINE", "PLUGIN_CLIENT_CERT"}
+	case "describe-envs":
+		for i := range 65 {
+			out.Environment = append(out.Environment, fmt.Sprintf("V%d", i))
+		}
 	}
 	return out, nil
 }
 
-func (h *hostile) Attach(context.Context, *wire.AttachRequest) (*wire.AttachResponse, error) {
+func (h *hostile) Attach(_ context.Context, req *wire.AttachRequest) (*wire.AttachResponse, error) {
 	if h.role == "no-attach" {
 		return nil, status.Error(codes.Unimplemented, "what is a plane?")
+	}
+	if m := req.GetPlane(); m != nil && strings.HasPrefix(h.role, "plane-") {
+		p, err := plane.Open(m.GetPath(), m.GetId(), int(m.GetVocab()), int(m.GetSlots()))
+		if err != nil {
+			return nil, err
+		}
+		h.planes.Add(p)
 	}
 	return &wire.AttachResponse{}, nil
 }
@@ -82,6 +100,13 @@ func (h hostileSampler) Apply(_ context.Context, req *wire.ApplyRequest) (*wire.
 	out := &wire.ApplyResponse{}
 	for _, it := range req.GetItems() {
 		r := &wire.ItemResult{Scores: it.GetScores(), States: make([][]byte, len(req.GetStages()))}
+		if req.GetLedger() {
+			r.Changes = []*wire.Change{{SupportBefore: 1, SupportAfter: 1}}
+		}
+		if req.GetRows() {
+			r.Rows = []*wire.Row{{Vocab: it.GetScores().GetVocab(), Sparse: true, Count: 1,
+				Place: &wire.Row_Inline{Inline: &wire.Inline{Scores: make([]byte, 4), Ids: make([]byte, 4)}}}}
+		}
 		h.spoil(r)
 		out.Items = append(out.Items, r)
 	}
@@ -132,6 +157,55 @@ func (h hostileSampler) spoil(r *wire.ItemResult) {
 		r.States[0] = make([]byte, 1<<20)
 	case "chosen":
 		r.Chosen = &one
+	case "rows-few":
+		r.Rows = nil
+	case "rows-many":
+		r.Rows = []*wire.Row{row, row}
+	case "changes-few":
+		r.Changes = nil
+	case "scores-inf":
+		inline([]byte{0, 0, 0x80, 0x7f}, make([]byte, 4))
+		row.Sparse, row.Count = true, 1
+	case "revived":
+		scores := make([]byte, 4*row.GetVocab()) // all zeros: every token has a score again
+		row.Sparse, row.Count = false, row.GetVocab()
+		inline(scores, nil)
+	case "revived-other":
+		row.Sparse, row.Count = true, 1
+		inline(make([]byte, 4), []byte{removedToken, 0, 0, 0})
+	}
+	h.overwrite(row)
+}
+
+// removedToken is one that the row given has removed, in the tests about it.
+const removedToken = 7
+
+// overwrite spoils a row where it lies in shared memory.
+func (h hostileSampler) overwrite(row *wire.Row) {
+	at, ok := wire.SlotOf(row)
+	p, found := h.planes.Get(at.Plane)
+	if !ok || !found {
+		return
+	}
+	switch values := p.Values(int(at.Index)); h.role {
+	case "plane-nan":
+		values[3] = float32(math.NaN())
+	case "plane-inf":
+		values[3] = float32(math.Inf(1))
+	case "plane-none":
+		for i := range values {
+			values[i] = float32(math.Inf(-1))
+		}
+	case "plane-revived":
+		values[removedToken] = 1
+	case "plane-revived-ids":
+		row.Sparse, row.Count = true, 2
+		copy(p.IDs(int(at.Index)), []int32{2, removedToken})
+		values[0], values[1] = 1, 1
+	case "plane-probabilities":
+		for i := range values {
+			values[i] = 1 / float32(len(values))
+		}
 	}
 }
 
@@ -185,6 +259,12 @@ func (h hostileModel) Forward(_ context.Context, req *wire.ForwardRequest) (*wir
 		out.Outputs = nil
 	case "rows":
 		out.Outputs[0].Rows = nil
+	case "rows-more":
+		out.Outputs[0].Rows = append(out.Outputs[0].Rows, out.Outputs[0].Rows[0])
+	case "forward-nan":
+		out.Outputs[0].Rows[0].Place = &wire.Row_Inline{Inline: &wire.Inline{Scores: bytes.Repeat([]byte{0, 0, 0xc0, 0x7f}, 50)}}
+	case "forward-probabilities":
+		out.Outputs[0].Rows[0].Place = &wire.Row_Inline{Inline: &wire.Inline{Scores: bytes.Repeat(packed([]float32{1.0 / 50}), 50)}}
 	case "forward-slot":
 		out.Outputs[0].Rows[0].Place = &wire.Row_Slot{Slot: &wire.Slot{Plane: 1, Index: 9}}
 	case "forward-tail":
@@ -215,6 +295,17 @@ func TestHostileSamplersAreRefusedAndHarmless(t *testing.T) {
 		{"states-many", "9 states for 1"},
 		{"states-long", "more than 65536"},
 		{"chosen", "a token was chosen: true"},
+		{"rows-few", "0 rows for 1 stages"},
+		{"rows-many", "2 rows for 1 stages"},
+		{"changes-few", "0 lines of the ledger for 1 stages"},
+		{"scores-inf", "Inf"},
+		{"revived", "gave a score to token 7, which was removed before"},
+		{"revived-other", "gave a score to token 7, which was removed before"},
+		{"plane-nan", "NaN"},
+		{"plane-inf", "Inf"},
+		{"plane-none", "no token is left"},
+		{"plane-revived", "gave a score to token 7, which was removed before"},
+		{"plane-revived-ids", "gave a score to token 7, which was removed before"},
 	} {
 		t.Run(tt.role, func(t *testing.T) {
 			t.Parallel()
@@ -225,11 +316,13 @@ func TestHostileSamplersAreRefusedAndHarmless(t *testing.T) {
 			}
 			row := m.Rows(1)[0]
 			fill(&row)
+			row.Values[removedToken] = float32(math.Inf(-1))
 			neighbour := m.Rows(1)[0]
 			fill(&neighbour)
 			before := neighbour.Clone()
+			full := strings.HasPrefix(tt.role, "rows") || strings.HasPrefix(tt.role, "changes")
 			err = f.Runner("hostile-"+tt.role).Run(context.Background(), &sampler.Call{
-				Stages: []sampler.Stage{{Sampler: "lie"}}, Items: []*sampler.Item{{Scores: row}}})
+				Stages: []sampler.Stage{{Sampler: "lie"}}, Items: []*sampler.Item{{Scores: row}}, Ledger: full, Rows: full})
 			if err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("error is %v, want one that says %q", err, tt.says)
 			}
@@ -249,6 +342,7 @@ func TestHostileModelsAreRefused(t *testing.T) {
 		{"info-vocab", "outside 1 to"}, {"info-digest", "digest"}, {"info-begin", "begin token"}, {"info-end", "no multiple of 4"},
 		{"info-handle", "handle 0"}, {"pieces-few", "2 pieces for 50"}, {"pieces-beyond", "ends at byte 9"},
 		{"tokens", "token 200"}, {"usage", "below 0"}, {"outputs", "0 of 1 inputs"}, {"rows", "0 of 1 rows"},
+		{"rows-more", "2 of 1 rows"}, {"forward-nan", "NaN"},
 		{"forward-slot", "which it was not given"}, {"forward-tail", "unlisted"},
 	} {
 		t.Run(tt.role, func(t *testing.T) {

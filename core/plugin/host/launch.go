@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -21,17 +20,47 @@ import (
 type about struct {
 	name, version, language string
 	plane                   bool
+	environment             []string
 	samplers                []sampler.Declaration
 	backends                []model.Declaration
 }
 
-// launch starts a process, waits for its handshake and asks what it offers. The
-// gate must be held. When it fails the process is gone.
+// launch starts the plugin if the lock trusts it, a second time when it declares
+// variables of the environment that it was started without. The gate must be
+// held. When it fails no process is left.
 func (p *plug) launch(ctx context.Context) (*instance, error) {
-	if err := p.sameBinary(); err != nil {
+	if err := p.sameFiles(); err != nil {
 		return nil, err
 	}
-	folder, err := p.host.sockets.next()
+	first, err := p.trusted()
+	if err != nil {
+		return nil, err
+	}
+	i, err := p.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if more := p.unmet(i.about.environment); len(more) > 0 {
+		p.log.Debug("the plugin is started once more, with the environment it declares", "variables", strings.Join(more, " "))
+		p.kill(i)
+		p.granted = i.about.environment
+		if i, err = p.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if first {
+		if err := p.firstUse(i.about); err != nil {
+			p.kill(i)
+			return nil, err
+		}
+	}
+	return i, nil
+}
+
+// start starts a process, waits for its handshake and asks what it offers. When
+// it fails the process is gone.
+func (p *plug) start(ctx context.Context) (*instance, error) {
+	folder, keeper, err := p.host.sockets.next()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Plugin, p.name(), "start")
 	}
@@ -47,9 +76,10 @@ func (p *plug) launch(ctx context.Context) (*instance, error) {
 	conn, err := wire.Dial(ctx, wire.DialOptions{
 		Start: func(env []string) (wire.Child, error) {
 			proc, failed = child.Start(child.Config{
-				Argv: p.cmd.Argv,
-				Env:  append(append(environment(), p.cmd.Env...), env...),
-				Line: forward(p.log),
+				Argv:   p.cmd.Argv,
+				Env:    append(p.environment(), env...),
+				Line:   forward(p.log),
+				Keeper: keeper,
 			})
 			if failed != nil {
 				return nil, failed
@@ -70,20 +100,6 @@ func (p *plug) launch(ctx context.Context) (*instance, error) {
 	}
 	p.log.Debug("plugin started", "pid", proc.PID(), "version", i.about.version)
 	return i, nil
-}
-
-// environment is ours, less what tells a plugin how it was started: this
-// process may be a plugin itself.
-func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case wire.CookieEnv, child.LifelineEnv, wire.SocketDirEnv, "PLUGIN_CLIENT_CERT", "PLUGIN_PROTOCOL_VERSIONS",
-			"PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_GROUP":
-			return true
-		}
-		return false
-	})
 }
 
 func (p *plug) cannotExecute(err error) error {
@@ -153,7 +169,7 @@ func (p *plug) late(ctx context.Context, proc *child.Process, what string) error
 func (p *plug) describe(ctx context.Context, i *instance, limit time.Duration) (*about, error) {
 	var answer *wire.DescribeResponse
 	_, err := p.ask(ctx, i, "describe", limit, func(ctx context.Context) (err error) {
-		answer, err = i.conn.Plugin.Describe(ctx, &wire.DescribeRequest{Protocol: wire.Protocol, Host: "lab"})
+		answer, err = i.conn.Plugin.Describe(ctx, &wire.DescribeRequest{Protocol: wire.Protocol, Host: "lab"}, describeLimit)
 		return err
 	})
 	var a *about
@@ -182,7 +198,10 @@ func (p *plug) read(m *wire.DescribeResponse) (*about, error) {
 	if m.GetName() != p.cmd.Name {
 		p.host.warn("plugin %q calls itself %s; it is known here by the name of its executable", p.cmd.Name, fault.Quote(m.GetName(), 64))
 	}
-	a := &about{name: m.GetName(), version: m.GetVersion(), language: m.GetLanguage(), plane: m.GetPlane()}
+	if err := wire.CheckEnvironment(m.GetEnvironment()); err != nil {
+		return nil, fault.Wrap(err, fault.Plugin, p.name(), "describe")
+	}
+	a := &about{name: m.GetName(), version: m.GetVersion(), language: m.GetLanguage(), plane: m.GetPlane(), environment: m.GetEnvironment()}
 	taken := map[string]bool{}
 	for _, s := range m.GetSamplers() {
 		d, err := wire.GetSampler(s)

@@ -2,11 +2,8 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -17,6 +14,7 @@ import (
 
 	"lab/core/fault"
 	"lab/core/plugin/internal/wire"
+	"lab/core/plugin/lock"
 	"lab/core/plugin/model"
 	"lab/core/plugin/sampler"
 )
@@ -28,13 +26,15 @@ type PluginInfo struct {
 	Path     string // of the executable
 	Builtin  bool
 	Argv     []string
-	SHA256   string // of the executable, in hex
+	SHA256   string // of its files, as lock.Digest returns it
 	Version  string
 	Protocol int
 	Language string
 	Plane    bool // it can use shared memory
-	Restarts int  // processes started in place of a dead one
-	Err      error
+	// Environment names the variables that the plugin declares to need.
+	Environment []string
+	Restarts    int // processes started in place of a dead one
+	Err         error
 }
 
 // Sampler is a sampler and the plugin that offers it.
@@ -91,6 +91,7 @@ func (p *plug) info(ctx context.Context) PluginInfo {
 	i, err := p.instance(ctx)
 	if err == nil {
 		info.Version, info.Language, info.Plane, info.Protocol = i.about.version, i.about.language, i.about.plane, wire.Protocol
+		info.Environment = slices.Clone(i.about.environment)
 	}
 	info.Err = err
 	if sum, err := p.digest(); err == nil {
@@ -104,61 +105,25 @@ func (p *plug) info(ctx context.Context) PluginInfo {
 	return info
 }
 
-// digest returns the SHA-256 of the executable as it was when first asked.
+// digest returns the digest of the plugin's files as they were when first asked.
 func (p *plug) digest() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sum != "" {
 		return p.sum, nil
 	}
-	sum, err := hashFile(p.path)
-	if err != nil {
-		return "", fault.Wrap(err, fault.Plugin, p.name(), "digest")
-	}
-	p.sum = sum
-	return sum, nil
-}
-
-// sameBinary refuses to start a stranger's plugin again from another file than
-// before: a run must not be finished by other code than began it. A built-in
-// plugin is this very program.
-func (p *plug) sameBinary() error {
-	if p.builtin {
-		return nil
-	}
-	now, err := hashFile(p.path)
-	if err != nil {
-		return p.cannotExecute(err)
-	}
-	p.mu.Lock()
-	if p.sum == "" {
-		p.sum = now
-	}
-	first := p.sum
-	p.mu.Unlock()
-	if now != first {
-		return p.fault("start", "its executable changed while it was in use: SHA-256 %s, now %s", first, now).
-			Fix("run the whole command again")
-	}
-	return nil
-}
-
-func hashFile(path string) (string, error) {
+	path := p.path
 	if !filepath.IsAbs(path) {
 		if found, err := exec.LookPath(path); err == nil {
 			path = found
 		}
 	}
-	f, err := os.Open(path)
+	sum, err := lock.Digest(path)
 	if err != nil {
-		return "", err
+		return "", fault.Wrap(err, fault.Plugin, p.name(), "digest")
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	p.sum = sum
+	return sum, nil
 }
 
 // group is built-in plugins or strangers'.

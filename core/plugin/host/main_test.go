@@ -3,7 +3,6 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
@@ -36,6 +35,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "be-host" {
 		beHost(os.Args[2])
 	}
+	if len(os.Args) == 3 && os.Args[1] == "be-full-host" {
+		beFullHost(os.Args[2])
+	}
 	// A process with the race detector sleeps for a second before it exits, in
 	// case a report is under way; dozens of plugins do so here.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
@@ -48,6 +50,13 @@ func serveAs(role string) {
 	switch role {
 	case "good", "other":
 		plugin.Serve(plugin.Plugin{Name: role, Version: "1.2.3", Samplers: testSamplers(), Models: []model.Backend{chatter{}}})
+	case "needy":
+		note(fmt.Sprintf("start-%d", os.Getpid()), "")
+		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: testSamplers(), Environment: []string{"LAB_TEST_DECLARED", "LAB_TEST_NEVER_SET"}})
+	case "scripted":
+		serveScripted()
+	case "greedy":
+		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: testSamplers(), Environment: []string{"LAB_PLUGIN_COOKIE"}})
 	case "loud":
 		fmt.Println("hello, I am a plugin")
 		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: testSamplers()})
@@ -82,7 +91,7 @@ func serveAs(role string) {
 	case "panicking":
 		panic("out of cheese")
 	case "family": // leaves a grandchild that holds its output open
-		cmd := exec.Command("sleep", "47")
+		cmd := exec.Command("sleep", "3600")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			panic(err)
@@ -90,6 +99,15 @@ func serveAs(role string) {
 		note("grandchild", fmt.Sprint(cmd.Process.Pid))
 		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: testSamplers()})
 	default:
+		if serveScenario(role) {
+			return
+		}
+		if call, ok := strings.CutPrefix(role, "giant-"); ok {
+			serveRaw(giant(call))
+		}
+		if form, ok := strings.CutPrefix(role, "fossil-"); ok {
+			serveFossil(form)
+		}
 		serveHostile(role)
 	}
 }
@@ -164,10 +182,11 @@ func (f *fixture) await(name string) string {
 	return string(text)
 }
 
-// eventually fails the test when ok stays false for ten seconds.
+// eventually fails the test when ok stays false for a minute: longer than any
+// machine takes, so that it decides about whether and not about when.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came about that %s", what)
 		}
@@ -187,65 +206,6 @@ func zombie(pid int) bool {
 	}
 	_, after, _ := strings.Cut(string(b), ") ")
 	return strings.HasPrefix(after, "Z")
-}
-
-// beHost is a host in a process of its own, to be killed. It starts two
-// plugins, shares memory with one, says where everything is, and waits.
-func beHost(dir string) {
-	h, err := host.New(host.Options{SocketDir: dir, PlaneDir: dir, Builtins: []host.Command{
-		{Name: "good", Argv: host.Self(serveWord, "good")},
-		{Name: "family", Argv: host.Self(serveWord, "family"), Env: []string{"LAB_TEST_DIR=" + dir}},
-	}})
-	if err != nil {
-		panic(err)
-	}
-	ctx := context.Background()
-	m, err := h.OpenModel(ctx, "chatter", nil)
-	if err != nil {
-		panic(err)
-	}
-	row := m.Rows(1)[0]
-	if _, err := m.Forward(ctx, []model.Input{{Seq: 1, Tokens: []int32{1}, Want: model.Last, Scores: m.Rows(1)}}); err != nil {
-		panic(err)
-	}
-	fill(&row)
-	for _, name := range []string{"good", "family"} {
-		call := &sampler.Call{Stages: []sampler.Stage{{Sampler: "report"}}, Items: []*sampler.Item{{Scores: row}}}
-		if err := h.Runner(name).Run(ctx, call); err != nil {
-			panic(err)
-		}
-		fmt.Printf("%s\n", call.Items[0].States[0])
-	}
-	fmt.Println("ready")
-	select {}
-}
-
-// startHost runs beHost and returns its process and the pids of its plugins.
-func startHost(t *testing.T, dir string) (cmd *exec.Cmd, pids []int) {
-	t.Helper()
-	argv := host.Self("be-host", dir)
-	cmd = exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if lines.Text() == "ready" {
-			return cmd, pids
-		}
-		var pid int
-		if _, err := fmt.Sscan(lines.Text(), &pid); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	t.Fatal("the host did not get ready")
-	return nil, nil
 }
 
 // logBook keeps the records of a host.
@@ -288,6 +248,19 @@ func (b *logBook) find(text string) (slog.Record, bool) {
 		}
 	}
 	return slog.Record{}, false
+}
+
+// count returns how many records have a message that holds text.
+func (b *logBook) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, r := range b.records {
+		if strings.Contains(r.Message, text) {
+			n++
+		}
+	}
+	return n
 }
 
 func attr(r slog.Record, key string) string {

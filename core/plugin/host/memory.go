@@ -21,6 +21,7 @@ const (
 type memory struct {
 	parents []string // where folders are tried, in order
 	warn    func(format string, args ...any)
+	keep    func(path string) // has a folder removed should this process be killed
 	log     *slog.Logger
 	off     bool
 
@@ -120,7 +121,7 @@ func (m *memory) folder(parent string) (*placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep(parent, m.log)
+	m.keep(path)
 	m.folders[parent] = &placed{path, lock}
 	return m.folders[parent], nil
 }

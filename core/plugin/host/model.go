@@ -124,7 +124,7 @@ func (m *Model) open(ctx context.Context, i *instance) (again bool, err error) {
 	req := &wire.OpenRequest{Backend: m.backend.Name, Ref: m.ref, Settings: wire.PutValues(m.values)}
 	var answer *wire.OpenResponse
 	again, err = m.plug.ask(ctx, i, "open model", m.host.opt.Deadlines.Open, func(ctx context.Context) (err error) {
-		answer, err = i.conn.Model.Open(ctx, req)
+		answer, err = i.conn.Model.Open(ctx, req, openLimit)
 		return err
 	})
 	if err != nil {
@@ -232,7 +232,7 @@ func (m *Model) Close() error {
 		return nil // the process that held it is gone
 	}
 	_, err := m.plug.ask(context.Background(), i, "close model", closeGrace, func(ctx context.Context) error {
-		_, err := i.conn.Model.Close(ctx, &wire.CloseRequest{Model: held.id})
+		_, err := i.conn.Model.Close(ctx, &wire.CloseRequest{Model: held.id}, smallLimit)
 		return err
 	})
 	return err
@@ -266,7 +266,7 @@ func (m *Model) ready(ctx context.Context, i *instance) (id uint64, again bool, 
 func (m *Model) Encode(ctx context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
 	var answer *wire.EncodeResponse
 	err := m.read(ctx, "encode", func(ctx context.Context, i *instance, id uint64) (err error) {
-		answer, err = i.conn.Model.Encode(ctx, &wire.EncodeRequest{Model: id, Text: text, Begin: opt.Begin, Special: opt.Special})
+		answer, err = i.conn.Model.Encode(ctx, &wire.EncodeRequest{Model: id, Text: text, Begin: opt.Begin, Special: opt.Special}, encodeLimit(text))
 		return err
 	})
 	if err != nil {
@@ -283,7 +283,7 @@ func (m *Model) Encode(ctx context.Context, text []byte, opt model.EncodeOptions
 func (m *Model) Decode(ctx context.Context, tokens []int32) ([]byte, error) {
 	var answer *wire.DecodeResponse
 	err := m.read(ctx, "decode", func(ctx context.Context, i *instance, id uint64) (err error) {
-		answer, err = i.conn.Model.Decode(ctx, &wire.DecodeRequest{Model: id, Tokens: wire.PutTokens(tokens)})
+		answer, err = i.conn.Model.Decode(ctx, &wire.DecodeRequest{Model: id, Tokens: wire.PutTokens(tokens)}, decodeLimit(tokens))
 		return err
 	})
 	return answer.GetText(), err
@@ -298,7 +298,7 @@ func (m *Model) Pieces(ctx context.Context) ([][]byte, error) {
 	}
 	var answer *wire.PiecesResponse
 	err := m.read(ctx, "pieces", func(ctx context.Context, i *instance, id uint64) (err error) {
-		answer, err = i.conn.Model.Pieces(ctx, &wire.PiecesRequest{Model: id})
+		answer, err = i.conn.Model.Pieces(ctx, &wire.PiecesRequest{Model: id}, piecesLimit(m.info.VocabSize))
 		return err
 	})
 	if err != nil {
@@ -336,7 +336,7 @@ func (m *Model) read(ctx context.Context, op string, call func(context.Context, 
 func (m *Model) Verify(ctx context.Context) (string, error) {
 	var answer *wire.VerifyResponse
 	err := m.call(ctx, "verify", func(ctx context.Context, i *instance, id uint64) (err error) {
-		answer, err = i.conn.Model.Verify(ctx, &wire.VerifyRequest{Model: id})
+		answer, err = i.conn.Model.Verify(ctx, &wire.VerifyRequest{Model: id}, smallLimit)
 		return err
 	})
 	if err != nil {

@@ -18,17 +18,20 @@ import (
 // plug is one plugin under supervision: at most one process at a time, started
 // when first needed and again after it died.
 type plug struct {
-	host    *Host
-	cmd     Command
-	path    string
-	builtin bool
-	log     *slog.Logger
-	gate    chan struct{} // holds one token: the right to start or close
+	host     *Host
+	cmd      Command
+	path     string
+	builtin  bool
+	unpinned bool // the lock has no say about it
+	log      *slog.Logger
+	gate     chan struct{} // holds one token: the right to start or close
+	granted  []string      // variables it declared; belongs to whoever holds the gate
 
 	mu       sync.Mutex
 	current  *instance
 	started  int    // processes started so far
-	sum      string // SHA-256 of the executable, once known
+	sum      string // digest of its files, once known
+	trusting bool   // the user asked to trust it, whatever the lock says
 	restarts int    // processes started in place of a dead one
 }
 
@@ -154,6 +157,9 @@ func gaveUp(ctx context.Context, op, subject string) error {
 	return fault.New(fault.Interrupted, op, subject, "it was cancelled")
 }
 
+// errLate is why a call was given up that overran its deadline.
+var errLate = errors.New("the deadline passed")
+
 // ask makes one call to a process, with a deadline of its own. When the answer
 // does not come, or the caller gives up, the process is killed before ask
 // returns. again says that the same call may succeed with another process.
@@ -161,14 +167,22 @@ func (p *plug) ask(ctx context.Context, i *instance, op string, limit time.Durat
 	if ctx.Err() != nil {
 		return false, gaveUp(ctx, p.name(), op)
 	}
-	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
+	// The call outlives its caller by the grace, and nothing of the caller's
+	// context is for the plugin. A deadline in the context would travel with the
+	// call, as a header that is another each time: an eighth of a hop.
+	callCtx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	deadline := time.AfterFunc(limit, func() { cancel(errLate) })
+	defer deadline.Stop()
 	unhook := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(cancelGrace, cancel)
+		timer := time.AfterFunc(cancelGrace, func() { cancel(nil) })
 		context.AfterFunc(callCtx, func() { timer.Stop() })
 	})
 	defer unhook()
 	err, verdict := wire.FromStatus(call(callCtx))
+	if verdict == wire.Gone && errors.Is(context.Cause(callCtx), errLate) {
+		verdict = wire.Late
+	}
 	switch verdict {
 	case wire.Answered:
 		if err != nil && !p.builtin { // our own say enough
@@ -257,7 +271,7 @@ func (p *plug) attach(ctx context.Context, i *instance, planes map[uint32]bool) 
 			return false, false, nil
 		}
 		again, err := p.ask(ctx, i, "attach", p.host.opt.Deadlines.Call, func(ctx context.Context) error {
-			_, err := i.conn.Plugin.Attach(ctx, &wire.AttachRequest{Thing: &wire.AttachRequest_Plane{Plane: putPlane(pl)}})
+			_, err := i.conn.Plugin.Attach(ctx, &wire.AttachRequest{Thing: &wire.AttachRequest_Plane{Plane: putPlane(pl)}}, smallLimit)
 			return err
 		})
 		if again || ctx.Err() != nil || i.dead() {
@@ -295,7 +309,7 @@ func (p *plug) attachTexts(ctx context.Context, i *instance, key string) (again 
 	}
 	again, err = p.ask(ctx, i, "attach", p.host.opt.Deadlines.Call, func(ctx context.Context) error {
 		_, err := i.conn.Plugin.Attach(ctx, &wire.AttachRequest{Thing: &wire.AttachRequest_Vocabulary{
-			Vocabulary: &wire.Vocabulary{Key: key, Text: text, Ends: ends}}})
+			Vocabulary: &wire.Vocabulary{Key: key, Text: text, Ends: ends}}}, smallLimit)
 		return err
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (m *Model) Edit(ctx context.Context, edits []model.Edit) error {
 		}
 		req.Model = id
 		again, err = m.plug.ask(ctx, i, "edit", m.host.opt.Deadlines.Call, func(ctx context.Context) (err error) {
-			answer, err = i.conn.Model.Edit(ctx, req)
+			answer, err = i.conn.Model.Edit(ctx, req, smallLimit)
 			return err
 		})
 		if err == nil && (int64(answer.GetApplied()) > int64(legal) || answer.GetFault() == nil && int(answer.GetApplied()) != legal) {
@@ -154,7 +154,7 @@ func (m *Model) replay(ctx context.Context, i *instance) (again bool, err error)
 		req := &wire.ForwardRequest{Model: id, Inputs: []*wire.Input{
 			{Seq: seq, Start: uint64(shared), Tokens: wire.PutTokens(tokens[seq][shared:])}}}
 		again, err := m.plug.ask(ctx, i, "replay", m.host.opt.Deadlines.Forward, func(ctx context.Context) error {
-			_, err := i.conn.Model.Forward(ctx, req)
+			_, err := i.conn.Model.Forward(ctx, req, smallLimit)
 			return err
 		})
 		if err != nil {
@@ -167,7 +167,7 @@ func (m *Model) replay(ctx context.Context, i *instance) (again bool, err error)
 func (m *Model) refork(ctx context.Context, i *instance, id uint64, edit *wire.Edit) (again bool, err error) {
 	var answer *wire.EditResponse
 	again, err = m.plug.ask(ctx, i, "replay", m.host.opt.Deadlines.Call, func(ctx context.Context) (err error) {
-		answer, err = i.conn.Model.Edit(ctx, &wire.EditRequest{Model: id, Edits: []*wire.Edit{edit}})
+		answer, err = i.conn.Model.Edit(ctx, &wire.EditRequest{Model: id, Edits: []*wire.Edit{edit}}, smallLimit)
 		return err
 	})
 	if err == nil && answer.GetFault() != nil {

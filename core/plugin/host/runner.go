@@ -2,9 +2,8 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 
 	"lab/core/dist"
@@ -57,7 +56,7 @@ func (r *runner) Run(ctx context.Context, call *sampler.Call) error {
 		end := r.part(call, start)
 		items := call.Items[start:end]
 		err := p.repeat(ctx, func(i *instance) (bool, error) {
-			again, err := r.attempt(ctx, p, i, call, items)
+			again, err := r.attempt(ctx, p, i, call, items, saved[start:end])
 			if again {
 				restore(items, saved[start:end])
 			}
@@ -120,8 +119,9 @@ func (r *runner) part(call *sampler.Call, start int) int {
 	return len(call.Items)
 }
 
-// attempt makes the call once, with one process.
-func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sampler.Call, items []*sampler.Item) (again bool, err error) {
+// attempt makes the call once, with one process. saved are the rows as they were
+// given, of those that the process can write to.
+func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sampler.Call, items []*sampler.Item, saved []*dist.Scores) (again bool, err error) {
 	needs, err := stageNeeds(i.about, call)
 	if err != nil {
 		return false, err
@@ -142,9 +142,10 @@ func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sample
 	for _, it := range items {
 		req.Items = append(req.Items, putItem(it, needs.History, table, len(call.Stages), call.Rows))
 	}
+	limit := applyLimit(call, items)
 	var answer *wire.ApplyResponse
 	again, err = p.ask(ctx, i, "sampler call", r.host.opt.Deadlines.Call, func(ctx context.Context) (err error) {
-		answer, err = i.conn.Sampler.Apply(ctx, req)
+		answer, err = i.conn.Sampler.Apply(ctx, req, limit)
 		return err
 	})
 	if err != nil {
@@ -153,13 +154,29 @@ func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sample
 	if len(answer.GetItems()) != len(items) {
 		return false, p.fault("sampler call", "it answered for %d of %d sequences", len(answer.GetItems()), len(items))
 	}
-	a := &answers{call: call, table: table, home: &r.host.memory.table, selects: needs.selects}
+	a := &answers{call: call, table: table, home: &r.host.memory.table, selects: needs.selects, raw: needs.Raw}
 	for k, it := range items {
-		if err := a.take(it, req.Items[k], answer.Items[k]); err != nil {
+		given := saved[k]
+		if given == nil {
+			given = &it.Scores
+		}
+		if err := a.take(it, given, req.Items[k], answer.Items[k]); err != nil {
 			return false, fault.Wrap(err, fault.Plugin, p.name(), fmt.Sprintf("sampler call: sequence %d", k))
 		}
 	}
+	if a.suspect {
+		r.host.warn("plugin %q: what %s left adds up to 1 with nothing below 0, like probabilities; scores are natural-log weights, so it should take the logarithm",
+			p.cmd.Name, stageNames(call))
+	}
 	return false, nil
+}
+
+func stageNames(call *sampler.Call) string {
+	names := make([]string, len(call.Stages))
+	for i, s := range call.Stages {
+		names[i] = s.Sampler
+	}
+	return strings.Join(names, " | ")
 }
 
 // shared returns the planes that the process can reach, nil when rows must
@@ -207,6 +224,7 @@ func stageNeeds(a *about, call *sampler.Call) (needs, error) {
 		}
 		n.TokenTexts = n.TokenTexts || d.Needs.TokenTexts || call.Vocabulary != "" && s.Values.HoldText()
 		n.selects = n.selects || d.Kind == sampler.Select
+		n.Raw = n.Raw || d.Needs.Raw
 		if d.Needs.History < 0 || n.History < 0 {
 			n.History = -1
 		} else {
@@ -246,148 +264,4 @@ func putItem(it *sampler.Item, history int, table *plane.Table, stages int, rows
 		}
 	}
 	return m
-}
-
-// answers takes what a plugin returned for the items of a call.
-type answers struct {
-	call    *sampler.Call
-	table   *plane.Table // nil: nothing was shared with the plugin
-	home    *plane.Table // every plane of this process
-	selects bool
-}
-
-// take checks the answer for one sequence against what was asked, and only then
-// changes the item.
-func (a *answers) take(it *sampler.Item, asked *wire.Item, m *wire.ItemResult) error {
-	bad := func(format string, args ...any) error { return fault.New(fault.Plugin, "", "", format, args...) }
-	stages := len(a.call.Stages)
-	row, inPlace, err := a.row(m.GetScores(), asked.GetScores().GetSlot(), it.Scores.Vocab)
-	if err != nil {
-		return err
-	}
-	switch {
-	case row.Len() > int(asked.GetScores().GetCount()):
-		return bad("it lists %d tokens where it was given %d", row.Len(), asked.GetScores().GetCount())
-	case row.Unlisted != 0 && row.Unlisted != it.Scores.Unlisted:
-		return bad("it changed the unlisted mass from %g to %g", it.Scores.Unlisted, row.Unlisted)
-	case len(m.GetStates()) != stages:
-		return bad("it left %d states for %d stages", len(m.GetStates()), stages)
-	case a.call.Ledger && len(m.GetChanges()) != stages:
-		return bad("it left %d lines of the ledger for %d stages", len(m.GetChanges()), stages)
-	case a.call.Rows && len(m.GetRows()) != stages:
-		return bad("it left %d rows for %d stages", len(m.GetRows()), stages)
-	case a.selects != (m.Chosen != nil):
-		return bad("a stage selects: %t, a token was chosen: %t", a.selects, m.Chosen != nil)
-	}
-	for k, s := range m.GetStates() {
-		if len(s) > sampler.MaxState {
-			return bad("the state of stage %d has %d bytes, more than %d", k+1, len(s), sampler.MaxState)
-		}
-	}
-	chosen := int32(-1)
-	if m.Chosen != nil {
-		if int64(m.GetChosen()) >= int64(row.Vocab) || !row.Has(int32(m.GetChosen())) {
-			return bad("it chose token %d, which is not in the support of its row", m.GetChosen())
-		}
-		chosen = int32(m.GetChosen())
-	}
-	var changes []dist.Change
-	if a.call.Ledger {
-		for _, c := range m.GetChanges() {
-			change, err := wire.GetChange(c, row.Vocab)
-			if err != nil {
-				return err
-			}
-			changes = append(changes, change)
-		}
-	}
-	var rows []dist.Scores
-	if a.call.Rows {
-		if rows, err = a.rows(asked, m); err != nil {
-			return err
-		}
-	}
-	it.States, it.Chosen, it.Changes, it.Rows = slices.Clone(m.GetStates()), chosen, changes, rows
-	if inPlace {
-		it.Scores = row
-	} else {
-		storeInline(&it.Scores, &row, a.home)
-	}
-	return nil
-}
-
-func (a *answers) rows(asked *wire.Item, m *wire.ItemResult) ([]dist.Scores, error) {
-	var rows []dist.Scores
-	for k, r := range m.GetRows() {
-		var slot *wire.Slot
-		if len(asked.GetRows()) > 0 {
-			slot = asked.GetRows()[k]
-		}
-		row, _, err := a.row(r, slot, int(asked.GetScores().GetVocab()))
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// row reads a row of an answer. One in a slot must be in the slot that was
-// asked for: a plugin has no other to write to.
-func (a *answers) row(m *wire.Row, slot *wire.Slot, vocab int) (row dist.Scores, inPlace bool, err error) {
-	return readRow(m, slot, vocab, a.table)
-}
-
-func readRow(m *wire.Row, slot *wire.Slot, vocab int, table *plane.Table) (row dist.Scores, inPlace bool, err error) {
-	bad := func(format string, args ...any) (dist.Scores, bool, error) {
-		return dist.Scores{}, false, fault.New(fault.Plugin, "", "", format, args...)
-	}
-	if at, ok := wire.SlotOf(m); ok {
-		if slot == nil || table == nil || at.Plane != slot.GetPlane() || at.Index != slot.GetIndex() {
-			return bad("it answered in slot %d of plane %d, which it was not given", at.Index, at.Plane)
-		}
-		inPlace = true
-	}
-	if int64(m.GetVocab()) != int64(vocab) {
-		return bad("its row has a vocabulary of %d, not %d", m.GetVocab(), vocab)
-	}
-	row, err = wire.GetRow(m, table)
-	if err == nil {
-		err = row.Check()
-	}
-	if err != nil {
-		return bad("it left a malformed row: %s", problem(err))
-	}
-	return row, inPlace, nil
-}
-
-// problem is what an error says without its operation and cure: a row that is
-// no row is the plugin's fault here, whatever it would be elsewhere.
-func problem(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Problem != "" {
-		return f.Problem
-	}
-	return err.Error()
-}
-
-// storeInline copies a row that came as bytes to where the caller's is: the
-// same scores' memory, and for its ids the slot's own place when it has one.
-func storeInline(to, from *dist.Scores, home *plane.Table) {
-	to.Values = append(to.Values[:0], from.Values...)
-	to.Vocab, to.Unlisted = from.Vocab, from.Unlisted
-	if from.Dense() {
-		to.IDs = nil
-		return
-	}
-	if slot, ok := home.Find(to.Values); ok {
-		if _, ids, err := home.Row(slot); err == nil {
-			to.IDs = ids[:copy(ids, from.IDs)]
-			return
-		}
-	}
-	to.IDs = append(to.IDs[:0], from.IDs...)
-	if to.IDs == nil {
-		to.IDs = []int32{}
-	}
 }

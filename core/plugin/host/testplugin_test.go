@@ -26,7 +26,7 @@ import (
 
 // testSamplers are what the test plugins offer.
 func testSamplers() []sampler.Sampler {
-	return []sampler.Sampler{halve{}, touch{}, keep{}, best{}, crash{}, printer{}, texts{}, report{}, tally{}}
+	return []sampler.Sampler{halve{}, touch{}, keep{}, best{}, crash{}, printer{}, texts{}, report{}, tally{}, environ{}}
 }
 
 func declare(name string, kind sampler.Kind, params ...param.Spec) sampler.Declaration {

@@ -130,7 +130,7 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 	}
 	if broken { // the ledger begins with what the repair leaves
 		var err error
-		if full, err = stages[0].repair(it, call, sp); err != nil {
+		if full, err = stages[0].repair(ctx, it, call, sp); err != nil {
 			return err
 		}
 	} else if call.Ledger {
@@ -144,7 +144,7 @@ func (s *Set) apply(ctx context.Context, call *Call, stages []stage, it *Item, s
 		}
 		var err error
 		if i > 0 || !broken {
-			if full, err = stages[i].run(it, i, call, sp, full); err != nil {
+			if full, err = stages[i].run(ctx, it, i, call, sp, full); err != nil {
 				return err
 			}
 		}
@@ -230,13 +230,13 @@ func (st *stage) row(it *Item, i int, call *Call) Row {
 
 // run applies one stage and holds it to the contract. full says whether the row
 // it is given is a full one; whether the row it leaves is, is returned.
-func (st *stage) run(it *Item, i int, call *Call, sp *space, full bool) (left bool, err error) {
+func (st *stage) run(ctx context.Context, it *Item, i int, call *Call, sp *space, full bool) (left bool, err error) {
 	given := it.Scores
 	if !full { // a full row has nothing that a stage could revive
 		sp.before.CopyFrom(&it.Scores)
 	}
 	r := st.row(it, i, call)
-	if err := st.call(&r); err != nil {
+	if err := st.call(ctx, &r); err != nil {
 		return false, err
 	}
 	left = it.Scores.Full()
@@ -263,10 +263,10 @@ func (st *stage) run(it *Item, i int, call *Call, sp *space, full bool) (left bo
 // the contract. What the stage leaves is held to it, and opens the ledger: what
 // there was before has no distribution, so the stage's entry says that nothing
 // changed.
-func (st *stage) repair(it *Item, call *Call, sp *space) (full bool, err error) {
+func (st *stage) repair(ctx context.Context, it *Item, call *Call, sp *space) (full bool, err error) {
 	given := it.Scores
 	r := st.row(it, 0, call)
-	if err := st.call(&r); err != nil {
+	if err := st.call(ctx, &r); err != nil {
 		return false, err
 	}
 	full = it.Scores.Full()
@@ -318,13 +318,18 @@ func (st *stage) hold(it *Item, r *Row, given dist.Scores, full, left bool, sp *
 
 // call is Apply with its panics and errors turned into faults that name the
 // stage.
-func (st *stage) call(r *Row) (err error) {
+func (st *stage) call(ctx context.Context, r *Row) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New(fault.Plugin, st.op, "", "it panicked: %v", p)
 		}
 	}()
-	if err := st.sampler.Apply(r, st.values); err != nil {
+	if long, ok := st.sampler.(Interruptible); ok {
+		err = long.ApplyUntil(ctx, r, st.values)
+	} else {
+		err = st.sampler.Apply(r, st.values)
+	}
+	if err != nil {
 		return fault.Wrap(err, fault.Plugin, st.op, "")
 	}
 	return nil

@@ -392,3 +392,26 @@ func TestRepairOfABrokenRow(t *testing.T) {
 	lazy.decl.Needs.Raw = true
 	wantFault(t, once(t, mustSet(t, lazy), &Item{Scores: row(nan, 1)}, "lazy"), fault.Plugin, "malformed row")
 }
+
+// patient waits for its context to end.
+type patient struct{ Sampler }
+
+func (patient) ApplyUntil(ctx context.Context, _ *Row, _ param.Values) error {
+	<-ctx.Done()
+	return fault.New(fault.Limit, "", "", "stopped")
+}
+
+// A sampler that can be interrupted gets the context of the call, and its error
+// keeps its kind.
+func TestInterruptible(t *testing.T) {
+	set, err := NewSet(patient{reshape("slow", func(*Row, param.Values) error { return errors.New("Apply was called") })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err = set.Run(ctx, &Call{Stages: []Stage{{Sampler: "slow"}}, Items: []*Item{{Scores: row(1, 2)}}})
+	if fault.KindOf(err) != fault.Limit || err.Error() != "stage 1 (slow): stopped" {
+		t.Errorf("kind %v, %v", fault.KindOf(err), err)
+	}
+}

@@ -223,6 +223,14 @@ type Sampler interface {
 	Apply(row *Row, set param.Values) error
 }
 
+// Interruptible is a [Sampler] that may take long over a row, such as one that
+// runs the code of a script. A [Set] calls ApplyUntil in place of Apply, and
+// expects it to return with an error of kind limit or interrupted soon after ctx
+// has ended.
+type Interruptible interface {
+	ApplyUntil(ctx context.Context, row *Row, set param.Values) error
+}
+
 // Stage names a sampler of a plugin with its checked settings.
 type Stage struct {
 	Sampler string

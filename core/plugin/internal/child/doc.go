@@ -8,11 +8,16 @@
 // does, even when a grandchild keeps the pipe open. The group is killed before
 // its leader is reaped, so the signal cannot reach a stranger.
 //
-// The package knows nothing of gRPC or of what the program is for. Parent-death
-// signals (PR_SET_PDEATHSIG) were refused: they follow the thread that started
-// the child, and threads of a Go program come and go.
+// A child that hangs, is stopped or ignores its lifeline would outlive a parent
+// that was killed; a [Keeper], a small process that outlives the parent by two
+// seconds, ends it. Parent-death signals (PR_SET_PDEATHSIG) were refused: only
+// one system has them, they follow the thread that started the child, and they
+// would kill the well-behaved child before it has tidied up.
 //
-// Start with [Start].
+// A grandchild that leaves the process group is out of reach for all of this.
+//
+// The package knows nothing of gRPC or of what the program is for. Start with
+// [Start].
 package child
 
 import (
@@ -41,16 +46,19 @@ type Config struct {
 	// Line receives each line of standard error, and each line of standard output
 	// after the first. Calls come from two goroutines, and end before Done does.
 	Line func(stdout bool, line string)
+	// Keeper ends the program when this process is killed; nil: nobody does.
+	Keeper *Keeper
 }
 
 // Process is a running or ended program. Its methods are safe for concurrent
 // use.
 type Process struct {
-	pid   int
-	path  string
-	first *firstLine
-	ring  ring
-	done  chan struct{}
+	pid    int
+	path   string
+	keeper *Keeper
+	first  *firstLine
+	ring   ring
+	done   chan struct{}
 
 	mu     sync.Mutex
 	reaped bool

@@ -33,9 +33,10 @@ func Start(cfg Config) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		pid: cmd.Process.Pid, path: cfg.Argv[0], first: newFirstLine(),
+		pid: cmd.Process.Pid, path: cfg.Argv[0], keeper: cfg.Keeper, first: newFirstLine(),
 		done: make(chan struct{}),
 	}
+	p.keeper.watch(p.pid)
 	p.watch(cmd, files, cfg.Line)
 	return p, nil
 }
@@ -92,12 +93,14 @@ func (p *Process) reap(cmd *exec.Cmd) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		killGroup(p.pid)
+		p.keeper.release(p.pid) // while the number is still taken
 		_ = cmd.Wait()
 	} else {
 		_ = cmd.Wait()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		killGroup(p.pid)
+		p.keeper.release(p.pid)
 	}
 	p.reaped = true
 	p.ending = cmd.ProcessState.String()

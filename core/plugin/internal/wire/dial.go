@@ -2,11 +2,14 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -50,7 +53,15 @@ type Conn struct {
 // or ctx ends first, the process has been killed; what its first line and its
 // ending were is for the caller to ask the process.
 func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
-	link := &link{start: opt.Start}
+	link := &link{start: opt.Start, folder: opt.SocketDir}
+	var config *tls.Config
+	var certificate string
+	if opt.TLS {
+		var err error
+		if config, certificate, err = clientCertificate(); err != nil {
+			return nil, err
+		}
+	}
 	client := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  handshake(),
 		VersionedPlugins: map[int]goplugin.PluginSet{Protocol: {setName: &registration{}}},
@@ -59,14 +70,18 @@ func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
 			// go-plugin would have the socket in a folder of its own inside ours; its
 			// address has no bytes to spare.
 			link.env = append(cmd.Env, SocketDirEnv+"="+opt.SocketDir)
+			if opt.TLS {
+				link.env = append(link.env, "PLUGIN_CLIENT_CERT="+certificate)
+			}
 			return link, nil
 		},
 		SkipHostEnv:      true,
 		StartTimeout:     opt.Timeout,
-		AutoMTLS:         opt.TLS,
+		TLSConfig:        config, // AutoMTLS but for the curve: see clientCertificate
 		Logger:           quietLogger(opt.Log),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: opt.SocketDir},
 		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithUnaryInterceptor(watchSize),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
 			grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
 			grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
@@ -164,13 +179,39 @@ func (s sink) Accept(name string, level hclog.Level, msg string, args ...any) {
 
 var errNotUnix = errors.New("it listens elsewhere than on a unix socket")
 
-// PluginToHost lets nothing but unix sockets pass: a handshake line must not
-// make the host connect to another machine.
+// PluginToHost lets nothing but unix sockets in the plugin's own folder pass: a
+// handshake line must not make the host connect to anything else. The socket
+// becomes its owner's alone; the folder is that already.
 func (l *link) PluginToHost(network, address string) (string, string, error) {
 	if network != "unix" {
 		return "", "", fmt.Errorf("%w: %q", errNotUnix, network)
 	}
+	info, err := os.Lstat(address)
+	if err != nil {
+		return "", "", err
+	}
+	if info.Mode()&os.ModeSocket == 0 || !inside(address, l.folder) {
+		return "", "", fmt.Errorf("%q is no socket in the folder it was given", address)
+	}
+	if err := os.Chmod(address, 0o600); err != nil {
+		return "", "", err
+	}
 	return network, address, nil
+}
+
+// inside reports whether a file lies in a folder or below it, whatever links
+// lead to either.
+func inside(path, folder string) bool {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(real, parent)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // HostToPlugin implements runner.AddrTranslator.

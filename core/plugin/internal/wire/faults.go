@@ -114,7 +114,7 @@ type Verdict uint8
 
 const (
 	Answered Verdict = iota // the plugin answered, with a result or a fault
-	Broken                  // the handler crashed; the answer stands, the process must go
+	Broken                  // the handler crashed, or its answer cannot be taken; the process must go
 	Late                    // the deadline passed
 	Gone                    // the connection broke: the process died or is dying
 )
@@ -124,6 +124,10 @@ const (
 func FromStatus(err error) (error, Verdict) {
 	if err == nil {
 		return nil, Answered
+	}
+	var large *oversized
+	if errors.As(err, &large) {
+		return fault.New(fault.Plugin, "", "", "%v", large), Broken
 	}
 	s, ok := status.FromError(err)
 	if !ok {

@@ -7,7 +7,11 @@
 //
 // STARTING. The host starts the program without arguments of its own (a
 // built-in plugin gets those of its hidden subcommand), with standard input
-// closed, in a process group of its own, and with these environment variables:
+// closed, in a process group of its own, and with little of its own environment:
+// PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, LANG, every LC_ name, TZ, TERM,
+// SSL_CERT_FILE and SSL_CERT_DIR, where they are set. A program that needs more
+// names it in its description; it is then ended and started once more with what
+// the host has of it. These variables are added:
 //
 //   LAB_PLUGIN_COOKIE         "lab.plugin:3f9c2d71b6a84e05"; when it is missing, a person started
 //                             the program: say what it is on standard error and exit non-zero.
@@ -18,6 +22,7 @@
 //   LAB_PLUGIN_LIFELINE       number of an inherited file descriptor, the reading end of a pipe that
 //                             nobody writes to. It reads end-of-file when the host has died, however
 //                             it died: the program must then exit within two seconds, with its children.
+//                             What is left of its process group after that is killed.
 //
 // The program listens on a unix socket in that folder, serves gRPC on it, and
 // prints exactly one line to standard output:
@@ -27,18 +32,20 @@
 // VERSION is the protocol version it chose (1). CERT is empty without TLS, else
 // its certificate as unpadded base64 of the DER form. Nothing else may be
 // printed to standard output before that line; afterwards it is better left
-// alone too. Standard error is the place for messages: each line becomes a log
-// record of the host, and a line that is a JSON object with "level" ("DEBUG",
-// "INFO", "WARN", "ERROR") and "msg" keeps its level and its other fields.
+// alone too. The socket must be in that folder or below it, and the host makes
+// it its owner's alone. Standard error is the place for messages: each line
+// becomes a log record of the host, and a line that is a JSON object with
+// "level" ("DEBUG", "INFO", "WARN", "ERROR") and "msg" keeps its level and its
+// other fields.
 //
 // ENDING. The host calls plugin.GRPCController/Shutdown (of go-plugin; an empty
 // message each way) when it is done, waits up to 1.5 seconds for the process to
 // end, and then kills its whole group, as it does when there is no such service.
 //
-// CALLS. All calls are unary, and every one carries a deadline. A call that has
-// overrun its deadline ends the process: the host kills it, starts it again and
-// repeats the call, so a call must not have effects that a repetition would
-// double. Unary calls keep the deadline, the cancellation and the error of each
+// CALLS. All calls are unary, and every one has a deadline, which the host keeps
+// and does not send. A call that has overrun its deadline ends the process: the
+// host kills it, starts it again and repeats the call, so a call must not have
+// effects that a repetition would double. Unary calls keep the deadline, the cancellation and the error of each
 // call apart. A bidirectional stream would save some 40 microseconds a hop; it
 // can be added beside the calls below without changing them, and is left out
 // until that share matters.
@@ -47,7 +54,9 @@
 // fields: scores are IEEE-754 binary32, uniform numbers binary64, tokens and
 // offsets int32. The length of such a field is a multiple of its element size;
 // anything else is an error of the sender. One message holds at most 1 GiB in
-// either direction; a server must accept at least that.
+// either direction; a server must accept at least that. The host takes no answer
+// that is far larger than the call can have: it is refused unread, and the
+// process that sent it is ended.
 //
 // ERRORS. A call that fails ends with a gRPC status whose details hold one
 // Fault. A status without a Fault is reported as a defect of the plugin, with
@@ -57,6 +66,8 @@
 // the transport: the host takes it for a dead process.
 //
 // GROWTH. Fields and calls are only ever added; a number is never used again.
+// Every form this file has had is kept in testdata/frozen; a test holds the
+// present one to them, and another runs plugins built from them.
 // Numbers 1 to 15 of the messages sent per step are kept for what is sent per
 // step. A change that an old peer would misread takes a new package and a new
 // protocol version.
@@ -506,12 +517,16 @@ type DescribeResponse struct {
 	// Name of the plugin: a-z, 0-9, '_' and '-', starting with a letter, at most
 	// 64 bytes. The host knows the plugin by the name of its executable and warns
 	// when the two differ.
-	Name          string                `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Version       string                `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`   // free text, not empty
-	Language      string                `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"` // "go 1.26", "python 3.13"; for listings
-	Plane         bool                  `protobuf:"varint,5,opt,name=plane,proto3" json:"plane,omitempty"`      // Attach of a plane is worth trying
-	Samplers      []*SamplerDeclaration `protobuf:"bytes,6,rep,name=samplers,proto3" json:"samplers,omitempty"` // names distinct, at most 4096
-	Backends      []*BackendDeclaration `protobuf:"bytes,7,rep,name=backends,proto3" json:"backends,omitempty"` // names distinct, at most 4096
+	Name     string                `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Version  string                `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`   // free text, not empty
+	Language string                `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"` // "go 1.26", "python 3.13"; for listings
+	Plane    bool                  `protobuf:"varint,5,opt,name=plane,proto3" json:"plane,omitempty"`      // Attach of a plane is worth trying
+	Samplers []*SamplerDeclaration `protobuf:"bytes,6,rep,name=samplers,proto3" json:"samplers,omitempty"` // names distinct, at most 4096
+	Backends []*BackendDeclaration `protobuf:"bytes,7,rep,name=backends,proto3" json:"backends,omitempty"` // names distinct, at most 4096
+	// Names of environment variables the plugin wants to be given besides those
+	// that every plugin is: "MY_API_KEY". Letters, digits and '_', no digit first,
+	// at most 128 bytes; distinct, at most 64. Those of the handshake are refused.
+	Environment   []string `protobuf:"bytes,8,rep,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,6 +606,13 @@ func (x *DescribeResponse) GetSamplers() []*SamplerDeclaration {
 func (x *DescribeResponse) GetBackends() []*BackendDeclaration {
 	if x != nil {
 		return x.Backends
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetEnvironment() []string {
+	if x != nil {
+		return x.Environment
 	}
 	return nil
 }
@@ -2853,9 +2875,11 @@ func (x *PiecesRequest) GetModel() uint64 {
 }
 
 type PiecesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Text          []byte                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"` // as in Vocabulary; the piece of a control token is empty
-	Ends          []byte                 `protobuf:"bytes,2,opt,name=ends,proto3" json:"ends,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in Vocabulary; the piece of a control token is empty. At most 252 bytes
+	// for a token, and 1 MiB besides.
+	Text          []byte `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Ends          []byte `protobuf:"bytes,2,opt,name=ends,proto3" json:"ends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3513,7 +3537,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\acrashed\x18\x06 \x01(\bR\acrashed\"A\n" +
 	"\x0fDescribeRequest\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x12\n" +
-	"\x04host\x18\x02 \x01(\tR\x04host\"\x8c\x02\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\"\xae\x02\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -3521,7 +3545,8 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x14\n" +
 	"\x05plane\x18\x05 \x01(\bR\x05plane\x12=\n" +
 	"\bsamplers\x18\x06 \x03(\v2!.lab.plugin.v1.SamplerDeclarationR\bsamplers\x12=\n" +
-	"\bbackends\x18\a \x03(\v2!.lab.plugin.v1.BackendDeclarationR\bbackends\"\xcb\x02\n" +
+	"\bbackends\x18\a \x03(\v2!.lab.plugin.v1.BackendDeclarationR\bbackends\x12 \n" +
+	"\venvironment\x18\b \x03(\tR\venvironment\"\xcb\x02\n" +
 	"\x12SamplerDeclaration\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaliases\x18\x02 \x03(\tR\aaliases\x12.\n" +

@@ -7,7 +7,11 @@
 //
 // STARTING. The host starts the program without arguments of its own (a
 // built-in plugin gets those of its hidden subcommand), with standard input
-// closed, in a process group of its own, and with these environment variables:
+// closed, in a process group of its own, and with little of its own environment:
+// PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, LANG, every LC_ name, TZ, TERM,
+// SSL_CERT_FILE and SSL_CERT_DIR, where they are set. A program that needs more
+// names it in its description; it is then ended and started once more with what
+// the host has of it. These variables are added:
 //
 //   LAB_PLUGIN_COOKIE         "lab.plugin:3f9c2d71b6a84e05"; when it is missing, a person started
 //                             the program: say what it is on standard error and exit non-zero.
@@ -18,6 +22,7 @@
 //   LAB_PLUGIN_LIFELINE       number of an inherited file descriptor, the reading end of a pipe that
 //                             nobody writes to. It reads end-of-file when the host has died, however
 //                             it died: the program must then exit within two seconds, with its children.
+//                             What is left of its process group after that is killed.
 //
 // The program listens on a unix socket in that folder, serves gRPC on it, and
 // prints exactly one line to standard output:
@@ -27,18 +32,20 @@
 // VERSION is the protocol version it chose (1). CERT is empty without TLS, else
 // its certificate as unpadded base64 of the DER form. Nothing else may be
 // printed to standard output before that line; afterwards it is better left
-// alone too. Standard error is the place for messages: each line becomes a log
-// record of the host, and a line that is a JSON object with "level" ("DEBUG",
-// "INFO", "WARN", "ERROR") and "msg" keeps its level and its other fields.
+// alone too. The socket must be in that folder or below it, and the host makes
+// it its owner's alone. Standard error is the place for messages: each line
+// becomes a log record of the host, and a line that is a JSON object with
+// "level" ("DEBUG", "INFO", "WARN", "ERROR") and "msg" keeps its level and its
+// other fields.
 //
 // ENDING. The host calls plugin.GRPCController/Shutdown (of go-plugin; an empty
 // message each way) when it is done, waits up to 1.5 seconds for the process to
 // end, and then kills its whole group, as it does when there is no such service.
 //
-// CALLS. All calls are unary, and every one carries a deadline. A call that has
-// overrun its deadline ends the process: the host kills it, starts it again and
-// repeats the call, so a call must not have effects that a repetition would
-// double. Unary calls keep the deadline, the cancellation and the error of each
+// CALLS. All calls are unary, and every one has a deadline, which the host keeps
+// and does not send. A call that has overrun its deadline ends the process: the
+// host kills it, starts it again and repeats the call, so a call must not have
+// effects that a repetition would double. Unary calls keep the deadline, the cancellation and the error of each
 // call apart. A bidirectional stream would save some 40 microseconds a hop; it
 // can be added beside the calls below without changing them, and is left out
 // until that share matters.
@@ -47,7 +54,9 @@
 // fields: scores are IEEE-754 binary32, uniform numbers binary64, tokens and
 // offsets int32. The length of such a field is a multiple of its element size;
 // anything else is an error of the sender. One message holds at most 1 GiB in
-// either direction; a server must accept at least that.
+// either direction; a server must accept at least that. The host takes no answer
+// that is far larger than the call can have: it is refused unread, and the
+// process that sent it is ended.
 //
 // ERRORS. A call that fails ends with a gRPC status whose details hold one
 // Fault. A status without a Fault is reported as a defect of the plugin, with
@@ -57,6 +66,8 @@
 // the transport: the host takes it for a dead process.
 //
 // GROWTH. Fields and calls are only ever added; a number is never used again.
+// Every form this file has had is kept in testdata/frozen; a test holds the
+// present one to them, and another runs plugins built from them.
 // Numbers 1 to 15 of the messages sent per step are kept for what is sent per
 // step. A change that an old peer would misread takes a new package and a new
 // protocol version.

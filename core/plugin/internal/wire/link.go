@@ -10,8 +10,9 @@ import (
 
 // link shows a Child to go-plugin as a runner.
 type link struct {
-	start func(env []string) (Child, error)
-	env   []string
+	start  func(env []string) (Child, error)
+	env    []string
+	folder string // of the socket
 
 	mu        sync.Mutex
 	process   Child

@@ -1,0 +1,93 @@
+//go:build unix
+
+package host
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"lab/core/dist"
+	"lab/core/plugin/internal/wire"
+	"lab/core/plugin/param"
+)
+
+// BenchmarkSupervision compares a hop as the host makes it, watched over, with
+// the same call on the bare connection: the same process, the same request, one
+// call of each by turns, so that a busy machine slows both. "smallest" is a
+// request to a plugin that answers at once, of which the supervision is the
+// largest share; "row" is a real sampler that touches one of 262,144 scores in
+// shared memory. "overhead-%" is the difference of the medians; "noise-%" that of
+// two medians of the bare call, below which nothing is measurable.
+func BenchmarkSupervision(b *testing.B) {
+	b.Run("smallest", func(b *testing.B) { supervision(b, "hostile-echo", "lie", 2) })
+	b.Run("row", func(b *testing.B) { supervision(b, "good", "touch", 262144) })
+}
+
+func supervision(b *testing.B, role, stage string, vocab int) {
+	h, err := New(Options{Builtins: []Command{{Name: role, Argv: Self("plugin-serve", role)}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	ctx := context.Background()
+	m, err := h.OpenModel(ctx, role+"/chatter", []param.Setting{{Name: "vocab", Value: int64(vocab)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	row := dist.NewDense(make([]float32, vocab))
+	if vocab == m.Info().VocabSize {
+		row = m.Rows(1)[0]
+		clear(row.Values)
+	}
+	p, err := h.named(role)
+	if err != nil {
+		b.Fatal(err)
+	}
+	i, err := p.instance(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if slot, ok := h.memory.table.Find(row.Values); ok {
+		if ok, _, err := p.attach(ctx, i, map[uint32]bool{slot.Plane: true}); !ok {
+			b.Fatal(err)
+		}
+	}
+	req := &wire.ApplyRequest{Stages: []*wire.Stage{{Sampler: stage}}, Items: []*wire.Item{{Scores: wire.PutRow(&row, &h.memory.table)}}}
+	bare := func() error {
+		_, err := i.conn.Sampler.Apply(ctx, req)
+		return err
+	}
+	watched := func() error {
+		i, err := p.instance(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = p.ask(ctx, i, "sampler call", h.opt.Deadlines.Call, func(ctx context.Context) error {
+			_, err := i.conn.Sampler.Apply(ctx, req, smallLimit)
+			return err
+		})
+		return err
+	}
+	var times [3][]time.Duration // bare, bare again, watched
+	for b.Loop() {
+		for k, call := range []func() error{bare, bare, watched} {
+			start := time.Now()
+			if err := call(); err != nil {
+				b.Fatal(err)
+			}
+			times[k] = append(times[k], time.Since(start))
+		}
+	}
+	median := func(d []time.Duration) float64 {
+		slices.Sort(d)
+		return float64(d[len(d)/2])
+	}
+	one, two, three := median(times[0]), median(times[1]), median(times[2])
+	without := (one + two) / 2
+	b.ReportMetric(without/1e3, "µs-without")
+	b.ReportMetric(three/1e3, "µs-with")
+	b.ReportMetric(100*(three-without)/without, "overhead-%")
+	b.ReportMetric(100*(two-one)/without, "noise-%")
+}
