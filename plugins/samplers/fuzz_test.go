@@ -9,6 +9,7 @@ import (
 
 	"lab/core/dist"
 	"lab/core/fault"
+	"lab/core/plugin/conform"
 )
 
 // FuzzSamplers gives a row, of any bits, with settings and a context drawn from a
@@ -25,14 +26,14 @@ func FuzzSamplers(f *testing.F) {
 		}
 		return data
 	}
-	nan := float32(math.NaN())
+	nan, none := float32(math.NaN()), float32(math.Inf(-1))
 	f.Add(row(0, 1, 2, 3))
-	f.Add(row(1, 1, negInf, 3, 0, 0, 0))
+	f.Add(row(1, 1, none, 3, 0, 0, 0))
 	f.Add(row(0, 5))
 	f.Add(row(0, math.MaxFloat32, -math.MaxFloat32, 0x1p-149))
 	f.Add(row(0, nan, 1))
-	f.Add(row(0, negInf, negInf))
-	l := newLaboratory(f)
+	f.Add(row(0, none, none))
+	b := newBench(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 9 || len(data) > 9+4*256 {
 			return
@@ -42,41 +43,44 @@ func FuzzSamplers(f *testing.F) {
 		for i := range v {
 			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
 		}
-		for i, d := range l.decls {
+		for i, d := range b.Declarations {
 			g := rand.New(rand.NewPCG(seed, uint64(i)))
 			row := dist.NewDense(slices.Clone(v))
 			sound := row.Check() == nil
 			if !sound { // settings need a vocabulary, the row may have none
 				row = dist.NewDense(make([]float32, max(1, len(v))))
 			}
-			q := l.about(t, g, d, row, "fuzzed")
+			q := b.About(g, d, row, "fuzzed")
 			if !sound {
-				q.item.Scores = dist.NewDense(slices.Clone(v))
+				q.Item.Scores = dist.NewDense(slices.Clone(v))
 			} else if flags&1 != 0 {
-				q.item.Scores = twin(&row)
+				q.Item.Scores = conform.Twin(&row)
 			}
-			a := l.run(q)[0]
-			if !sound && (!d.Needs.Raw || a.err != nil) {
-				if a.err == nil || fault.KindOf(a.err) != fault.Data && fault.KindOf(a.err) != fault.Usage {
-					t.Fatalf("%v: %v, want a data error", q, a.err)
+			a := b.Run(q)[0]
+			if !sound && (!d.Needs.Raw || a.Err != nil) {
+				if a.Err == nil || fault.KindOf(a.Err) != fault.Data && fault.KindOf(a.Err) != fault.Usage {
+					t.Fatalf("%s: %v: %v, want a data error", d.Name, q, a.Err)
 				}
 				continue
 			}
-			if refused(t, q, a) {
+			refused, wrong := conform.Refused(q, a)
+			if wrong != "" {
+				t.Fatalf("%s: %v: %s", d.Name, q, wrong)
+			}
+			if refused {
 				continue
 			}
 			if !sound {
-				if err := a.row.Check(); err != nil {
-					t.Fatalf("%v: %v", q, err)
+				if err := a.Row.Check(); err != nil {
+					t.Fatalf("%s: %v: %v", d.Name, q, err)
 				}
 				continue
 			}
-			valid(t, q, a)
-			other := *q
-			other.item = copyItem(q.item)
-			other.item.Scores = twin(&q.item.Scores)
-			if b := l.run(&other)[0]; b.err != nil || !sameSupport(&a.row, &b.row) || a.chosen != b.chosen {
-				t.Fatalf("%v: leaves %v and chooses %d; the sparse twin %v, %d (%v)", q, a.row, a.chosen, b.row, b.chosen, b.err)
+			if wrong := conform.Valid(q, a); wrong != "" {
+				t.Fatalf("%s: %v: %s", d.Name, q, wrong)
+			}
+			if wrong := b.SameAsTwin(q, a); wrong != "" {
+				t.Fatalf("%s: %v: %s", d.Name, q, wrong)
 			}
 		}
 	})

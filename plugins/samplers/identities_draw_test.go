@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lab/core/dist"
+	"lab/core/plugin/conform"
 	"lab/core/plugin/sampler"
 	"lab/core/watermark"
 )
@@ -15,19 +16,19 @@ import (
 // distinct ones.
 func triples(t *testing.T, p []float64, n int) (byDistinct [4]float64) {
 	t.Helper()
-	l := newLaboratory(t)
-	q := &question{item: &sampler.Item{Scores: logs(p)}}
-	q.decl, _ = l.set.Lookup("sample")
-	g := random("triples")
+	b := newBench(t)
+	q := &conform.Question{Item: &sampler.Item{Scores: logs(p)}}
+	q.Decl, _ = newSet(t).Lookup("sample")
+	g := b.Random("triples")
 	for range n {
 		seen := map[int32]bool{}
 		for range 3 {
-			q.item.Uniforms = [][]float64{{g.Float64()}}
-			a := l.run(q)[0]
-			if a.err != nil {
-				t.Fatal(a.err)
+			q.Item.Uniforms = [][]float64{{g.Float64()}}
+			a := b.Run(q)[0]
+			if a.Err != nil {
+				t.Fatal(a.Err)
 			}
-			seen[a.chosen] = true
+			seen[a.Chosen] = true
 		}
 		byDistinct[len(seen)]++
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lab/core/dist"
+	"lab/core/plugin/conform"
 	"lab/core/plugin/sampler"
 )
 
@@ -43,64 +44,64 @@ func chiSquared(observed []float64, p func(id int32) float64) (chi float64, df i
 // that the row states.
 func TestEverySelectorDrawsFromTheRowItLeaves(t *testing.T) {
 	const draws, runs = 4000, 20
-	l := newLaboratory(t)
+	b := newBench(t)
 	p := []float64{0.4, 0.25, 0.17, 0.1, 0.08}
 	seen := 0
-	for _, d := range l.decls {
-		if d.Kind == sampler.Select {
-			seen++
-		}
-	}
-	l.each(t, func(t *testing.T, d sampler.Declaration) {
+	for _, d := range b.Declarations {
 		if d.Kind != sampler.Select {
-			return
+			continue
 		}
-		over := 0
-		for run := range runs {
-			g := random("chi", d.Name, run)
-			q := &question{decl: d, values: values(t, d, facts[d.Name].draws...), item: surroundings(g, d, logs(p)), shape: "five"}
-			observed := make([]float64, len(p))
-			var left dist.Sampling
-			for i := range draws {
-				fresh := surroundings(g, d, dist.Scores{Vocab: 200000})
-				for k := range fresh.History {
-					fresh.History[k] = int32(g.IntN(200000))
-				}
-				fresh.History = append(fresh.History, int32(g.IntN(200000)), int32(g.IntN(200000)))
-				fresh.Step, fresh.Prompt, fresh.Sample, fresh.Passes = 0, len(fresh.History), 0, nil
-				fresh.Scores = q.item.Scores
-				q.item = fresh
-				a := l.run(q)[0]
-				if a.err != nil {
-					t.Fatal(a.err)
-				}
-				s, err := dist.NewSampling(&a.row)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if i == 0 {
-					left = s
-				}
-				for id := range p {
-					if s.P(int32(id)) != left.P(int32(id)) {
-						t.Fatalf("two draws leave token %d with %v and %v", id, left.P(int32(id)), s.P(int32(id)))
-					}
-				}
-				observed[a.chosen]++
-			}
-			chi, df := chiSquared(observed, left.P)
-			if df > 4 || !(chi <= limit01) {
-				t.Errorf("run %d: X² is %.2f on %d degrees of freedom, limit %.2f; drawn %v of %v", run, chi, df, limit01, observed, left)
-			}
-			if !(chi <= limit1) {
-				over++
-			}
-		}
-		if over > 2 {
-			t.Errorf("%d of %d runs exceed the 1 %% limit", over, runs)
-		}
-	})
+		seen++
+		t.Run(d.Name, func(t *testing.T) { selector(t, b, d, p, draws, runs) })
+	}
 	if seen < 8 {
 		t.Errorf("%d selectors", seen)
+	}
+}
+
+func selector(t *testing.T, b *conform.Bench, d sampler.Declaration, p []float64, draws, runs int) {
+	over := 0
+	for run := range runs {
+		g := b.Random("chi", d.Name, run)
+		row := logs(p)
+		set := values(t, d, facts[d.Name].Draws...)
+		observed := make([]float64, len(p))
+		var left dist.Sampling
+		for i := range draws {
+			fresh := b.Surroundings(g, d, dist.Scores{Vocab: 200000})
+			for k := range fresh.History {
+				fresh.History[k] = int32(g.IntN(200000))
+			}
+			fresh.History = append(fresh.History, int32(g.IntN(200000)), int32(g.IntN(200000)))
+			fresh.Step, fresh.Prompt, fresh.Sample, fresh.Passes = 0, len(fresh.History), 0, nil
+			fresh.Scores = row
+			a := b.Run(&conform.Question{Decl: d, Values: set, Item: fresh, Shape: "five"})[0]
+			if a.Err != nil {
+				t.Fatal(a.Err)
+			}
+			s, err := dist.NewSampling(&a.Row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				left = s
+			}
+			for id := range p {
+				if s.P(int32(id)) != left.P(int32(id)) {
+					t.Fatalf("two draws leave token %d with %v and %v", id, left.P(int32(id)), s.P(int32(id)))
+				}
+			}
+			observed[a.Chosen]++
+		}
+		chi, df := chiSquared(observed, left.P)
+		if df > 4 || !(chi <= limit01) {
+			t.Errorf("run %d: X² is %.2f on %d degrees of freedom, limit %.2f; drawn %v of %v", run, chi, df, limit01, observed, left)
+		}
+		if !(chi <= limit1) {
+			over++
+		}
+	}
+	if over > 2 {
+		t.Errorf("%d of %d runs exceed the 1 %% limit", over, runs)
 	}
 }
