@@ -2,7 +2,9 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -159,7 +161,7 @@ func (c *Chain) applyGroup(ctx context.Context, g group, rows []*Row, items []*s
 		}
 	}
 	if err := stages[0].runner.Run(ctx, call); err != nil {
-		return err
+		return inChain(err, g.first)
 	}
 	for i, r := range rows {
 		it := items[i]
@@ -178,6 +180,22 @@ func (c *Chain) applyGroup(ctx context.Context, g group, rows []*Row, items []*s
 		}
 	}
 	return nil
+}
+
+// inChain turns the number of a stage in an error of its group into its number
+// in the chain. first is how many stages are before the group.
+func inChain(err error, first int) error {
+	var e *fault.Error
+	var number int
+	if first == 0 || !errors.As(err, &e) {
+		return err
+	}
+	if n, _ := fmt.Sscanf(e.Op, "stage %d (", &number); n != 1 {
+		return err
+	}
+	c := *e
+	c.Op = fmt.Sprintf("stage %d", number+first) + strings.TrimPrefix(e.Op, fmt.Sprintf("stage %d", number))
+	return &c
 }
 
 // placeChosen fills the chosen token into the entries of groups that ran before

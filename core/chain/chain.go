@@ -22,6 +22,10 @@ type Offer struct {
 	Plugin      string
 	Declaration sampler.Declaration
 	Runner      sampler.Runner // the same value for samplers of the same plugin
+
+	// Of a sampler that a script defines: where it does, and the SHA-256 of that
+	// file. Empty for one of a plugin, whose digest is recorded with the plugin.
+	Defined, SHA256 string
 }
 
 // Catalog finds a sampler by its name, an alias or "plugin/name". For an
@@ -38,6 +42,8 @@ type Stage struct {
 	Values      param.Values // with the origin of every value
 	System      string       // whose rule it follows; empty: the sampler's own
 	Origin      string       // who asked for the stage
+
+	Defined, SHA256 string // as in [Offer]
 
 	qualified bool // asked for as "plugin/name"
 	runner    sampler.Runner
@@ -108,7 +114,7 @@ func build(r Request, index int, catalog Catalog) (Stage, error) {
 		return Stage{}, err
 	}
 	return Stage{Name: d.Name, Plugin: offer.Plugin, Declaration: d, Values: values, System: system, Origin: r.Origin,
-		qualified: strings.Contains(r.Name, "/"), runner: offer.Runner}, nil
+		Defined: offer.Defined, SHA256: offer.SHA256, qualified: strings.Contains(r.Name, "/"), runner: offer.Runner}, nil
 }
 
 // compat splits the reserved setting off the others.
@@ -200,6 +206,8 @@ type EffectiveStage struct {
 	Kind     string         `json:"kind"`
 	Origin   string         `json:"origin"`
 	Compat   string         `json:"compat,omitempty"`
+	Defined  string         `json:"defined,omitempty"` // where a script defines the sampler
+	SHA256   string         `json:"sha256,omitempty"`  // of that file
 	Settings []EffectiveSet `json:"settings"`
 }
 
@@ -215,7 +223,7 @@ func (c *Chain) Effective() []EffectiveStage {
 	out := make([]EffectiveStage, len(c.Stages))
 	for i, s := range c.Stages {
 		out[i] = EffectiveStage{Stage: s.Name, Plugin: s.Plugin, Kind: s.Declaration.Kind.String(), Origin: s.Origin, Compat: s.System,
-			Settings: make([]EffectiveSet, len(s.Values))}
+			Defined: s.Defined, SHA256: s.SHA256, Settings: make([]EffectiveSet, len(s.Values))}
 		for j, v := range s.Values {
 			out[i].Settings[j] = EffectiveSet{Name: v.Name, Value: v.Value, Origin: v.Origin}
 		}

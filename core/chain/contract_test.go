@@ -141,3 +141,75 @@ func TestSharedNumbersDifferByStepOnly(t *testing.T) {
 		}
 	}
 }
+
+// broken fails in every row.
+type broken struct{}
+
+func (broken) Declare() sampler.Declaration {
+	return sampler.Declaration{Name: "broken", Kind: sampler.Reshape, Summary: "s", Source: "t"}
+}
+
+func (broken) Apply(*sampler.Row, param.Values) error {
+	return fault.New(fault.Plugin, "", "", "no such luck")
+}
+
+// A stage is named by its place in the chain, whatever call it travelled in.
+func TestErrorsNameThePlaceInTheChain(t *testing.T) {
+	mine, err := sampler.NewSet(broken{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := sampler.NewSet(best{}, pick{"sample"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"broken":                 "stage 1 (broken): no such luck",
+		"best | broken":          "stage 2 (broken): no such luck",
+		"best | best:1 | broken": "stage 3 (broken): no such luck",
+	} {
+		requests, err := Parse(text, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Build(requests, two{own, mine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := &Row{Scores: dist.NewDense([]float32{0, 1}), Stream: seed.New(1, nil)}
+		err = c.Apply(t.Context(), []*Row{row}, Options{})
+		if err == nil || err.Error() != want || fault.KindOf(err) != fault.Plugin {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// two is a catalog whose second set is a script's: it says where it is defined.
+type two [2]*sampler.Set
+
+func (c two) Sampler(name string) (Offer, error) {
+	if d, err := c[0].Lookup(name); err == nil {
+		return Offer{Plugin: "own", Declaration: d, Runner: c[0]}, nil
+	}
+	d, err := c[1].Lookup(name)
+	return Offer{Plugin: "script", Declaration: d, Runner: c[1], Defined: "script a.tengo:1:2", SHA256: "abc"}, err
+}
+
+func TestTheRecordSaysWhereAScriptDefinesAStage(t *testing.T) {
+	mine, err := sampler.NewSet(broken{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := sampler.NewSet(best{}, pick{"sample"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Build([]Request{{Name: "best"}, {Name: "broken"}}, two{own, mine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.Effective()
+	if e[0].Defined != "" || e[0].SHA256 != "" || e[1].Defined != "script a.tengo:1:2" || e[1].SHA256 != "abc" {
+		t.Errorf("recorded %+v", e)
+	}
+}

@@ -36,6 +36,7 @@ type Session struct {
 	models   map[string]*Model
 	order    []*Model
 	runners  map[string]sampler.Runner
+	scripted map[string]chain.Offer // samplers that a script defined
 	chains   []ChainRecord
 	warnings []string
 }
@@ -54,7 +55,7 @@ func Open(opt host.Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{host: h, models: map[string]*Model{}, runners: map[string]sampler.Runner{}}, nil
+	return &Session{host: h, models: map[string]*Model{}, runners: map[string]sampler.Runner{}, scripted: map[string]chain.Offer{}}, nil
 }
 
 // Host returns the plugin host, for listings.
@@ -121,6 +122,9 @@ type catalog struct {
 }
 
 func (c catalog) Sampler(name string) (chain.Offer, error) {
+	if o, ok := c.session.scriptSampler(name); ok {
+		return o, nil
+	}
 	found, err := c.session.host.Sampler(c.ctx, name)
 	if err != nil {
 		return chain.Offer{}, err
@@ -185,8 +189,8 @@ func (m *Model) Reshape(ctx context.Context, row *dist.Scores, prompt []byte, hi
 	if r.Passes, err = m.PassRows(ctx, prompt, history[r.Prompt:], d.Passes); err != nil {
 		return nil, err
 	}
-	opt := chain.Options{Ledger: true, Rows: true, Vocabulary: m.handle.VocabularyKey(),
-		EndOfText: m.handle.Info().EndOfText}
+	opt := chain.Options{Ledger: true, Rows: true, Vocabulary: m.VocabularyKey(),
+		EndOfText: m.Info().EndOfText}
 	if err := c.Apply(ctx, []*chain.Row{r}, opt); err != nil {
 		return nil, err
 	}

@@ -233,9 +233,10 @@ func plural(n int, what string) string {
 
 // Context returns the context of the call: it ends when the script is
 // interrupted or its deadline passes, and every slow host function must give
-// up then. Calls of a [Func] take it, or a context derived from it.
+// up then. Calls of a [Func] take it, or a context derived from it, whose values
+// the host functions called by that function find in their own Context.
 func (c *Call) Context() context.Context {
-	c.ctxOnce.Do(func() { c.ctx = context.WithValue(c.th.scope.ctx, callKey{c.s}, c) })
+	c.ctxOnce.Do(func() { c.ctx = context.WithValue(c.th.ctx, callKey{c.s}, c) })
 	return c.ctx
 }
 

@@ -33,6 +33,56 @@ func (f *Func) Arity() (n int, variadic bool) {
 	return -1, false
 }
 
+// Position returns where the function is written: the first place in it that does
+// something, or its own beginning when it does nothing at its end either. It is
+// unknown for a host function.
+func (f *Func) Position() Position {
+	fn, ok := f.fn.(*tengo.CompiledFunction)
+	if !ok || len(fn.SourceMap) == 0 {
+		return Position{}
+	}
+	first := parser.NoPos
+	for _, p := range fn.SourceMap {
+		if p != parser.NoPos && (first == parser.NoPos || p < first) {
+			first = p
+		}
+	}
+	return f.s.position(first)
+}
+
+// Source returns the file that the function is written in, as it was compiled
+// last; false for a host function.
+func (f *Func) Source() (Source, bool) {
+	at := f.Position()
+	all := f.s.Sources()
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Path == at.File {
+			return all[i], true
+		}
+	}
+	return Source{}, false
+}
+
+// Fault returns err as an error of the script in this function: of kind script,
+// at [Func.Position]. It is for what a host finds wrong with a result after the
+// function has returned it. An error that has a position already, or that says
+// the work was stopped, is returned as it is.
+func (f *Func) Fault(err error) error {
+	var located *trace
+	switch fault.KindOf(err) {
+	case fault.Limit, fault.Interrupted:
+		return err
+	}
+	if err == nil || errors.As(err, &located) {
+		return err
+	}
+	var frames []Position
+	if at := f.Position(); at.Line > 0 {
+		frames = []Position{at}
+	}
+	return f.s.failure(fault.Script, err.Error(), frames, err)
+}
+
 // Call calls the function with Go values and returns its result as a Go value
 // (see [Call.Any]). An error carries the line of the script that raised it, and
 // an interrupted function returns one of kind interrupted or limit.

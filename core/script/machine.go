@@ -21,6 +21,7 @@ type thread struct {
 	vm    *tengo.VM
 	depth int
 	scope *scope
+	ctx   context.Context // of the call from Go: ends with the scope, and its values are the callee's to see
 
 	finished bool // the program ran to its end
 	result   tengo.Object
@@ -135,11 +136,11 @@ func (s *Session) enter(ctx context.Context) (th *thread, leave func(), err erro
 		default:
 			return nil, nil, fault.Wrap(errNoLineage, fault.Internal, "call", "")
 		}
-		th = &thread{scope: newScope(ctx)}
+		th = &thread{scope: newScope(ctx), ctx: ctx}
 		s.running.Store(th)
 		return th, func() { s.running.Store(nil); s.unlock(); th.scope.unhook() }, nil
 	}
-	th = &thread{depth: c.th.depth + 1, scope: c.th.scope, vm: c.th.vm}
+	th = &thread{depth: c.th.depth + 1, scope: c.th.scope, vm: c.th.vm, ctx: ctx}
 	if th.depth > maxDepth {
 		return nil, nil, fault.New(fault.Limit, "call", "", "script and host call each other more than %d deep", maxDepth).
 			Fix("is a function handed to itself?")

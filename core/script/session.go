@@ -255,7 +255,7 @@ func (s *Session) run(ctx context.Context, folder, name string, src []byte) (any
 	if limit := s.config.Limits.HeapBytes; limit > 0 {
 		defer watchHeap(limit, cancel)()
 	}
-	th := &thread{scope: newScope(ctx)}
+	th := &thread{scope: newScope(ctx), ctx: ctx}
 	defer th.scope.unhook()
 	select {
 	case s.sem <- struct{}{}:

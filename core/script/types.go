@@ -30,6 +30,12 @@ const (
 // String returns the type's name in messages and reference pages.
 func (t Type) String() string { return t.label() }
 
+// Called returns the type under another name in messages and reference pages.
+func (t Type) Called(name string) Type {
+	t.label = named(name)
+	return t
+}
+
 func named(name string) func() string { return func() string { return name } }
 
 // basic returns a type that accepts what take accepts.
@@ -147,6 +153,44 @@ func List(elem Type) Type {
 				return nil, fmt.Sprintf("element %d %s", i, bad)
 			}
 			out[i] = v
+		}
+		return out, ""
+	}}
+}
+
+// Number accepts a float or int, NaN and ±Inf included, which the host function
+// has to look at: Go float64.
+func Number() Type {
+	return basic(named("number"), func(o tengo.Object) (any, bool) {
+		switch n := o.(type) {
+		case *tengo.Float:
+			return n.Value, true
+		case *tengo.Int:
+			return float64(n.Value), true
+		}
+		return nil, false
+	})
+}
+
+// Numbers accepts an array of what [Number] accepts: Go []float64, a copy. It is
+// the quick way for long lists.
+func Numbers() Type {
+	label := named("list of number")
+	return Type{label: label, take: func(_ *Session, o tengo.Object) (any, string) {
+		elems, ok := elements(o)
+		if !ok {
+			return nil, mismatch(label(), o)
+		}
+		out := make([]float64, len(elems))
+		for i, e := range elems {
+			switch n := e.(type) {
+			case *tengo.Float:
+				out[i] = n.Value
+			case *tengo.Int:
+				out[i] = float64(n.Value)
+			default:
+				return nil, fmt.Sprintf("element %d%s", i, joint(mismatch("number", e)))
+			}
 		}
 		return out, ""
 	}}

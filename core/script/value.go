@@ -155,6 +155,12 @@ func (s *Session) toScriptDeep(v any, depth int) (tengo.Object, error) {
 		return &tengo.Bytes{Value: slices.Clone(v)}, nil
 	case time.Time:
 		return &tengo.Time{Value: v}, nil
+	case []float64:
+		return listOfFloats(v), nil
+	case []int32:
+		return listOfInts(v), nil
+	case Record:
+		return s.record(v, depth)
 	case *Func:
 		if v == nil {
 			return tengo.UndefinedValue, nil
@@ -171,6 +177,26 @@ func (s *Session) toScriptDeep(v any, depth int) (tengo.Object, error) {
 		return &tengo.Error{Value: &tengo.String{Value: v.Error()}}, nil
 	}
 	return s.toScriptReflect(reflect.ValueOf(v), depth)
+}
+
+// listOfFloats and listOfInts make the long lists that rows of scores are: one piece of
+// memory for all elements, and none of them goes through reflection.
+func listOfFloats(v []float64) *tengo.Array {
+	elements, out := make([]tengo.Float, len(v)), make([]tengo.Object, len(v))
+	for i, x := range v {
+		elements[i].Value = x
+		out[i] = &elements[i]
+	}
+	return &tengo.Array{Value: out}
+}
+
+func listOfInts(v []int32) *tengo.Array {
+	elements, out := make([]tengo.Int, len(v)), make([]tengo.Object, len(v))
+	for i, x := range v {
+		elements[i].Value = int64(x)
+		out[i] = &elements[i]
+	}
+	return &tengo.Array{Value: out}
 }
 
 func (s *Session) toScriptReflect(r reflect.Value, depth int) (tengo.Object, error) {

@@ -16,8 +16,8 @@ type Chain struct{ *chain.Chain }
 // chainParam is an argument that takes a chain in any of its forms.
 var chainParam = script.Param{
 	Name:    "chain",
-	Type:    script.Either(script.String(), script.Host[*Chain](), script.List(script.Any())),
-	Meaning: `text ("temperature:0.8 | top_p:0.95"), a chain, or a list of stages, each text or [name, {setting: value}]`,
+	Type:    script.Either(script.String(), script.Host[*Chain](), script.Host[*Sampler](), script.List(script.Any())),
+	Meaning: `text ("temperature:0.8 | top_p:0.95"), a chain, a sampler, or a list of stages, each text, a sampler of lab.sampler, or [name or sampler, {setting: value}]`,
 }
 
 // Class implements script.Object.
@@ -40,6 +40,9 @@ func (e *Env) chainOf(c *script.Call, arg any) (*chain.Chain, error) { return e.
 
 // compatible is chainOf under another system's rules, when one is named.
 func (e *Env) compatible(c *script.Call, arg any, system string) (*chain.Chain, error) {
+	if err := outsideApply(c); err != nil {
+		return nil, err
+	}
 	from := origin(c)
 	var requests []chain.Request
 	switch v := arg.(type) {
@@ -55,6 +58,8 @@ func (e *Env) compatible(c *script.Call, arg any, system string) (*chain.Chain, 
 			return nil, err
 		}
 		requests = r
+	case *Sampler:
+		requests = []chain.Request{{Name: v.decl.Name, Origin: from}}
 	case []any:
 		for i, element := range v {
 			r, err := stageOf(element, i, from)
@@ -72,13 +77,16 @@ func (e *Env) compatible(c *script.Call, arg any, system string) (*chain.Chain, 
 	return built, err
 }
 
-// stageOf reads one element of a list: text, which may hold several stages, or
-// [name, {setting: value}].
+// stageOf reads one element of a list: text, which may hold several stages, a
+// sampler, or [name or sampler, {setting: value}].
 func stageOf(element any, index int, from string) ([]chain.Request, error) {
 	if text, ok := element.(string); ok {
 		return chain.Parse(text, from)
 	}
-	pair, _ := element.([]any)
+	pair, ok := element.([]any)
+	if !ok {
+		pair = []any{element} // a sampler
+	}
 	var name string
 	var given map[string]any
 	switch len(pair) {
@@ -87,9 +95,12 @@ func stageOf(element any, index int, from string) ([]chain.Request, error) {
 		fallthrough
 	case 1:
 		name, _ = pair[0].(string)
+		if s, ok := pair[0].(*Sampler); ok {
+			name = s.decl.Name
+		}
 	}
 	if name == "" || len(pair) == 2 && given == nil {
-		return nil, fault.New(fault.Script, "chain", "", "element %d is neither a text nor [name, {setting: value}]", index)
+		return nil, fault.New(fault.Script, "chain", "", "element %d is neither a text, a sampler nor [name or sampler, {setting: value}]", index)
 	}
 	r := chain.Request{Name: strings.TrimSpace(name), Origin: from}
 	for _, key := range sortedKeys(given) {

@@ -1,11 +1,13 @@
-// Package std is the script module "lab": models, chains, distributions and
-// generation, as scripts see them.
+// Package std is the script module "lab": models, chains, distributions,
+// generation, and samplers whose rule is a function of the script (sampler.go,
+// row.go, turn.go), as scripts see them.
 //
 // One file per kind of object. Everything a script holds is immutable; real
 // quantities are floats, counts and token ids are ints; failures raise with the
 // script's position. The package turns arguments into calls of core/experiment
-// and results into objects, and computes nothing itself. Figures are the
-// business of the module "plot", which reads [Distribution] values.
+// and results into objects, and computes nothing itself but the methods of a
+// row. Figures are the business of the module "plot", which reads [Distribution]
+// values.
 package std
 
 import (
@@ -114,16 +116,20 @@ func Module(e *Env) script.Module {
 					return &Chain{chain}, err
 				},
 			},
+			samplerMember(e),
 			importMember(e),
 			{
-				Name: "samplers", Doc: "Lists the names of the samplers of every plugin.", Returns: "list of string",
+				Name: "samplers", Doc: "Lists the names of the samplers of every plugin, and of those defined here.", Returns: "list of string",
 				Func: func(c *script.Call) (out any, err error) {
+					if err := outsideApply(c); err != nil {
+						return nil, err
+					}
 					err = c.Blocking(func() error {
 						var names []string
 						for _, s := range e.Session.Host().Samplers(c.Context()) {
 							names = append(names, s.Name)
 						}
-						out = names
+						out = append(names, e.Session.Defined()...)
 						return nil
 					})
 					return out, err
@@ -133,6 +139,7 @@ func Module(e *Env) script.Module {
 		Classes: []script.Class{
 			(*Model)(nil).Class(), (*Chain)(nil).Class(), (*Distribution)(nil).Class(), (*token)(nil).Class(),
 			(*Sample)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(), (*sequence)(nil).Class(),
+			(*Sampler)(nil).Class(), (*row)(nil).Class(), (*turn)(nil).Class(),
 		},
 	}
 }

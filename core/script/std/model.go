@@ -23,6 +23,9 @@ func (e *Env) model(c *script.Call) (any, error) {
 	for _, key := range sortedKeys(c.Map("settings")) {
 		given = append(given, param.Setting{Name: key, Value: c.Map("settings")[key], Origin: origin(c)})
 	}
+	if err := outsideApply(c); err != nil {
+		return nil, err
+	}
 	var opened *experiment.Model
 	err := c.Blocking(func() (err error) {
 		opened, err = e.Session.Model(c.Context(), c.String("ref"), given)
@@ -123,8 +126,11 @@ func (*Model) Class() script.Class {
 // String implements fmt.Stringer.
 func (m *Model) String() string { return "<model " + m.Info().Name + ">" }
 
-// blocking runs slow work without the interpreter lock.
+// blocking runs slow work without the interpreter lock, and not inside a sampler.
 func blocking[T any](c *script.Call, work func() (T, error)) (out T, err error) {
+	if err := outsideApply(c); err != nil {
+		return out, err
+	}
 	err = c.Blocking(func() (err error) {
 		out, err = work()
 		return err
