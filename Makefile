@@ -31,7 +31,8 @@ proto: ## regenerate the wire code from its contract (python3 with venv supplies
 	python3 -m venv "$$tmp/py" && "$$tmp/py/bin/pip" install --quiet --disable-pip-version-check $(GRPCIO_TOOLS) && \
 	PATH="$$tmp/bin:$$PATH" "$$tmp/py/bin/python" -m grpc_tools.protoc -I . \
 		--go_out="$(PROTO_ROOT)" --go_opt=module=lab \
-		--go-grpc_out="$(PROTO_ROOT)" --go-grpc_opt=module=lab $(PROTO)
+		--go-grpc_out="$(PROTO_ROOT)" --go-grpc_opt=module=lab $(PROTO) && \
+	if [ "$(PROTO_ROOT)" = . ]; then PYTHON="$$tmp/py/bin/python" plugins/python/generate; fi
 
 proto-check: ## fail when the committed wire code is not what "make proto" writes
 	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \

@@ -80,6 +80,7 @@ the chain, the seed and i only: it is the same alone, among 64 and at any batch.
 	f.IntVar(&g.batch, "batch", 32, "most samples in one forward call; changes the speed, never the result")
 	f.StringArrayVar(&g.stop, "stop", nil, "stop string; may be repeated and may span tokens")
 	f.BoolVar(&g.steps, "steps", false, "record every step with its ledger (always in --json)")
+	s.pluginFlag(cmd)
 	g.json = jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runGenerate(s, cmd, g, args[0]) }
 	return cmd

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"reflect"
@@ -36,6 +37,11 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := strings.Split(strings.TrimSpace(string(caches)), "\n")
 	examples := readmeExamples(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -43,6 +49,12 @@ func TestCommands(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SCRIPTS", scripts)
 			env.Setenv("SELF", self)
+			// Go plugins are built as their authors do, from the modules that are here.
+			env.Setenv("GOCACHE", folders[0])
+			env.Setenv("GOMODCACHE", folders[1])
+			env.Setenv("GOPROXY", "off")
+			env.Setenv("GOFLAGS", "")
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return os.WriteFile(filepath.Join(env.WorkDir, "readme.sh"), []byte(examples), 0o600)
 		},
 	})
@@ -80,7 +92,7 @@ func TestEveryJSONFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := map[string]bool{}
-	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, runRecord{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}} {
+	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}} {
 		jsonFields(reflect.TypeOf(v), fields, map[reflect.Type]bool{})
 	}
 	if len(fields) < 60 {

@@ -104,6 +104,7 @@ the token that is drawn.`,
 	further.flags(cmd)
 	f.IntVarP(&top, "top", "n", 20, "how many tokens to list, the likeliest under the model first")
 	f.Uint64Var(&seed, "seed", 0, "run seed of the draw")
+	s.pluginFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if top < 1 {

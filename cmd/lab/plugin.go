@@ -54,6 +54,10 @@ func pluginCommand(s *settings) *cobra.Command {
 		}, nil)
 	}
 	cmd.AddCommand(list)
+	cmd.AddCommand(pluginTrustCommand(s))
+	cmd.AddCommand(projectCommands(s)...)
+	cmd.AddCommand(pluginTestCommand(s))
+	cmd.AddCommand(pluginBenchCommand(s))
 	return cmd
 }
 

@@ -52,9 +52,10 @@ type machineRecord struct {
 }
 
 type runFlags struct {
-	set  []string
-	seed uint64
-	out  string
+	set   []string
+	seed  uint64
+	out   string
+	watch bool
 }
 
 func runCommand(s *settings) *cobra.Command {
@@ -65,33 +66,55 @@ func runCommand(s *settings) *cobra.Command {
 		Long: `Runs a Tengo script with the modules lab and plot. What the script prints goes to
 standard output, progress to standard error, figures and run.json (what was run:
 sources, settings, seed, chains, model and plugin digests) into a new folder
-under runs/, or into --out.`,
+under runs/, or into --out.
+
+With --watch the script runs again whenever it, a file it imports or the source
+of a plugin given with --plugin changes; a run that is under way then is given
+up. Errors are shown and the watch goes on until Ctrl-C. Every run writes into the
+same folder, runs/SCRIPT-watch unless --out says otherwise.`,
 		Example: `  lab run scripts/weather.tengo
-  lab run scripts/weather.tengo --set model=grammar --seed 3 --out /tmp/weather`,
+  lab run scripts/weather.tengo --set model=grammar --seed 3 --out /tmp/weather
+  lab run scripts/weather.tengo --plugin ./mine --watch`,
 		Args: oneArg("one script", "lab run scripts/weather.tengo"),
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&r.set, "set", nil, "key=value for the script's lab.arg(\"key\", default); may be repeated")
 	f.Uint64Var(&r.seed, "seed", 0, "run seed, lab.seed in the script")
 	f.StringVarP(&r.out, "out", "o", "", "folder for figures and run.json (default runs/SCRIPT-TIME)")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runScript(s, cmd, r, args[0]) }
+	f.BoolVar(&r.watch, "watch", false, "run again whenever the script, what it imports or a --plugin changes, until Ctrl-C")
+	s.pluginFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		values, err := r.check(args[0])
+		if err != nil {
+			return err
+		}
+		if r.watch {
+			return watchScript(s, cmd, r, values, args[0])
+		}
+		_, err = runScript(s, cmd, r, values, args[0])
+		return err
+	}
 	return cmd
 }
 
-func runScript(s *settings, cmd *cobra.Command, r *runFlags, path string) error {
-	args, err := setValues(r.set)
+// check returns the values of --set, and refuses what no run can cure.
+func (r *runFlags) check(path string) (map[string]string, error) {
+	values, err := setValues(r.set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.seed > math.MaxInt64 {
-		return fault.New(fault.Usage, "lab run", "", "--seed %d is above %d, the largest int of a script", r.seed, int64(math.MaxInt64))
+		return nil, fault.New(fault.Usage, "lab run", "", "--seed %d is above %d, the largest int of a script", r.seed, int64(math.MaxInt64))
 	}
-	if err := readable(path); err != nil {
-		return err
-	}
+	return values, readable(path)
+}
+
+// runScript runs a script once, and returns the record of the run, which has no
+// sources when it never started.
+func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]string, path string) (*runRecord, error) {
 	folder, created, err := outputFolder(r.out, path)
 	if err != nil {
-		return err
+		return &runRecord{}, err
 	}
 	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
 		Figures: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
@@ -108,7 +131,7 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, path string) error 
 	}
 	if len(record.Sources) == 0 && created { // it never started: leave nothing behind
 		os.RemoveAll(folder)
-		return err
+		return record, err
 	}
 	record.Seconds = time.Since(record.Started).Seconds()
 	record.Outcome = "ok"
@@ -129,7 +152,7 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, path string) error 
 		}
 		fmt.Fprintln(cmd.ErrOrStderr())
 	}
-	return err
+	return record, err
 }
 
 // execScript runs the script in an open session and notes what it used.

@@ -71,6 +71,7 @@ lab help strategies describes each strategy and its settings.`,
 	f.Uint64Var(&g.seed, "seed", 0, "run seed of strategies that draw")
 	f.IntVar(&g.maxTokens, "max-tokens", 24, "most tokens per sequence")
 	f.IntVarP(&g.list, "top", "n", 20, "how many sequences to print; --json has all")
+	s.pluginFlag(cmd)
 	g.json = jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runSearch(s, cmd, g, args[0], args[1]) }
 	return cmd

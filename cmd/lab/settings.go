@@ -11,6 +11,8 @@ import (
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/plugin/host"
+	"lab/core/plugin/lock"
+	"lab/core/plugin/project"
 )
 
 // version is recorded with every run and shown by --version.
@@ -23,6 +25,9 @@ type settings struct {
 	pluginDirs []string
 	pluginTLS  bool
 	timeout    time.Duration
+
+	plugins []string           // paths of --plugin, built for this command alone
+	bench   *project.Workbench // where they are built; nil: none is, or not yet
 }
 
 func (s *settings) flags(root *cobra.Command) {
@@ -51,30 +56,11 @@ func (s *settings) logger(cmd *cobra.Command) (*slog.Logger, error) {
 }
 
 // open starts a session; the context ends with the command, its deadline or a
-// signal. plugins are started at once, side by side, since they will be needed.
-func (s *settings) open(cmd *cobra.Command, plugins ...string) (context.Context, *experiment.Session, func(), error) {
-	log, err := s.logger(cmd)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if s.timeout < 0 {
-		return nil, nil, nil, fault.New(fault.Usage, "lab", "", "--timeout %v is negative", s.timeout)
-	}
-	for _, dir := range s.pluginDirs {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, nil, nil, fault.New(fault.Usage, "lab", "", "--plugin-dir %s is not a folder", fault.Quote(dir, 80))
-		}
-	}
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, nil, nil, fault.Wrap(err, fault.Usage, "lab", "working folder")
-	}
-	session, err := experiment.Open(host.Options{
-		Builtins: builtins(),
-		Dirs:     host.SearchPath(s.pluginDirs, cwd),
-		Logger:   log,
-		TLS:      s.pluginTLS,
-	})
+// signal. plugins are started at once, side by side, since they will be needed;
+// those of --plugin are built first. The function that is returned lets go of
+// what open took, once the session is closed.
+func (s *settings) open(cmd *cobra.Command, plugins ...string) (_ context.Context, _ *experiment.Session, done func(), err error) {
+	opt, err := s.hostOptions(cmd)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -83,8 +69,45 @@ func (s *settings) open(cmd *cobra.Command, plugins ...string) (context.Context,
 		ctx, cancel = context.WithTimeoutCause(ctx, s.timeout,
 			fault.New(fault.Limit, "lab", "", "the --timeout of %v has passed", s.timeout))
 	}
-	session.Host().Warm(plugins...)
-	return ctx, session, cancel, nil
+	built, tidy, err := s.develop(ctx, cmd.ErrOrStderr())
+	done = func() { cancel(); tidy() }
+	if err != nil {
+		done()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, nil, nil, err
+	}
+	opt.Dirs, opt.Unpinned = append(built.folders, opt.Dirs...), built.folders
+	session, err := experiment.Open(opt)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	session.Host().Warm(append(built.names, plugins...)...)
+	return ctx, session, done, nil
+}
+
+// hostOptions are what the shared flags say of the host.
+func (s *settings) hostOptions(cmd *cobra.Command) (host.Options, error) {
+	log, err := s.logger(cmd)
+	if err != nil {
+		return host.Options{}, err
+	}
+	if s.timeout < 0 {
+		return host.Options{}, fault.New(fault.Usage, "lab", "", "--timeout %v is negative", s.timeout)
+	}
+	for _, dir := range s.pluginDirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return host.Options{}, fault.New(fault.Usage, "lab", "", "--plugin-dir %s is not a folder", fault.Quote(dir, 80))
+		}
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return host.Options{}, fault.Wrap(err, fault.Usage, "lab", "working folder")
+	}
+	return host.Options{Builtins: builtins(), Dirs: host.SearchPath(s.pluginDirs, cwd), Lock: lock.At(cwd),
+		Logger: log, TLS: s.pluginTLS}, nil
 }
 
 // with runs work in a session and closes it whatever happens. The record is
