@@ -3,6 +3,7 @@ package dist
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -59,4 +60,37 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A copy is the row to the bit, whatever was in its memory before, and says what
+// Full says.
+func TestCopyFromSaysWhetherTheRowIsFull(t *testing.T) {
+	inf := float32(math.Inf(-1))
+	var c Scores // one memory for all rows
+	for _, n := range []int{1, 5, copyPiece - 1, copyPiece, copyPiece + 1, 3*copyPiece + 7, 2} {
+		for _, at := range []int{-1, 0, n / 2, n - 1} {
+			for _, bad := range []float32{inf, -inf, float32(math.NaN())} {
+				row := NewDense(make([]float32, n))
+				for i := range row.Values {
+					row.Values[i] = -float32(i)
+				}
+				if at >= 0 {
+					row.Values[at] = bad
+				}
+				full := c.CopyFrom(&row)
+				same := slices.EqualFunc(c.Values, row.Values, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
+				if full != row.Full() || full != (at < 0) || !same || c.IDs != nil || c.Vocab != n {
+					t.Errorf("%d scores, %v at %d: full %t, the same %t", n, bad, at, full, same)
+				}
+			}
+		}
+	}
+	sparse := Scores{Vocab: 2, Values: []float32{1, 2}, IDs: []int32{0, 1}}
+	if c.CopyFrom(&sparse) || !slices.Equal(c.IDs, sparse.IDs) || &c.IDs[0] == &sparse.IDs[0] {
+		t.Errorf("a sparse row: %+v", c)
+	}
+	tail := Scores{Vocab: 2, Values: []float32{1, 2}, Unlisted: 0.5}
+	if c.CopyFrom(&tail) || c.IDs != nil || c.Unlisted != 0.5 {
+		t.Errorf("a row with a tail: %+v", c)
+	}
 }

@@ -65,19 +65,34 @@ func (s *Scores) Clone() Scores {
 }
 
 // CopyFrom makes s equal to o, reusing the memory of s where it is large
-// enough.
-func (s *Scores) CopyFrom(o *Scores) {
+// enough, and reports whether the row is full: what [Scores.Full] says costs
+// next to nothing while the scores pass by.
+func (s *Scores) CopyFrom(o *Scores) (full bool) {
 	s.Vocab, s.Unlisted = o.Vocab, o.Unlisted
-	s.Values = append(s.Values[:0], o.Values...)
+	s.Values = s.Values[:0]
+	if cap(s.Values) < len(o.Values) {
+		s.Values = make([]float32, 0, len(o.Values))
+	}
+	finite := true
+	for piece := range slices.Chunk(o.Values, copyPiece) {
+		finite = finite && AllFinite(piece)
+		s.Values = append(s.Values, piece...)
+	}
 	if o.IDs == nil {
 		s.IDs = nil
-		return
+		return finite && len(s.Values) == s.Vocab && s.Vocab > 0 && s.Unlisted == 0
 	}
 	if s.IDs == nil {
 		s.IDs = make([]int32, 0, len(o.IDs))
 	}
 	s.IDs = append(s.IDs[:0], o.IDs...)
+	return false
 }
+
+// copyPiece is how many scores are copied at once: few enough to stay in the
+// first cache while they are looked at, and for Go's copy to write through the
+// caches, which it goes round from 1 MiB on; the copy will be read soon.
+const copyPiece = 4096
 
 // Keep removes every listed token whose index i (into Values) fails keep. The
 // order of the survivors is unchanged. A dense row becomes sparse; ids is the

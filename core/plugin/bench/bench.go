@@ -182,10 +182,14 @@ func (k *kind) make(ctx context.Context) error {
 	return err
 }
 
-// write fills rows with scores: what a forward pass leaves.
+// write fills rows with scores: what a forward pass leaves, which is in the caches.
+// A single copy of 1 MiB or more would go round them.
 func write(rows []dist.Scores, from [][]float32) {
+	const piece = 4096
 	for i := range rows {
-		copy(rows[i].Values, from[i])
+		for at := 0; at < len(from[i]); at += piece {
+			copy(rows[i].Values[at:], from[i][at:min(at+piece, len(from[i]))])
+		}
 	}
 }
 

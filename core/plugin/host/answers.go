@@ -11,6 +11,12 @@ import (
 	"lab/core/plugin/sampler"
 )
 
+// given is the row that a plugin was given for one sequence.
+type given struct {
+	row  *dist.Scores
+	full func() bool
+}
+
 // answers takes what a plugin returned for the items of a call.
 type answers struct {
 	call    *sampler.Call
@@ -23,7 +29,7 @@ type answers struct {
 
 // take checks the answer for one sequence against what was asked and the row
 // that was given, and only then changes the item.
-func (a *answers) take(it *sampler.Item, given *dist.Scores, asked *wire.Item, m *wire.ItemResult) error {
+func (a *answers) take(it *sampler.Item, given given, asked *wire.Item, m *wire.ItemResult) error {
 	bad := func(format string, args ...any) error { return fault.New(fault.Plugin, "", "", format, args...) }
 	stages := len(a.call.Stages)
 	row, inPlace, err := a.row(m.GetScores(), asked.GetScores().GetSlot(), it.Scores.Vocab)
@@ -75,7 +81,7 @@ func (a *answers) take(it *sampler.Item, given *dist.Scores, asked *wire.Item, m
 	if err := a.revived(given, rows, &row); err != nil {
 		return err
 	}
-	a.suspect = a.suspect || likeProbabilities(&row) && !likeProbabilities(given)
+	a.suspect = a.suspect || likeProbabilities(&row) && !likeProbabilities(given.row)
 	it.States, it.Chosen, it.Changes, it.Rows = slices.Clone(m.GetStates()), chosen, changes, rows
 	if inPlace {
 		it.Scores = row
@@ -87,13 +93,13 @@ func (a *answers) take(it *sampler.Item, given *dist.Scores, asked *wire.Item, m
 
 // revived returns an error when a token that the given row had removed has a
 // score again, after any stage whose row is known.
-func (a *answers) revived(given *dist.Scores, rows []dist.Scores, last *dist.Scores) error {
+func (a *answers) revived(given given, rows []dist.Scores, last *dist.Scores) error {
 	// A row of few tokens is looked up sooner than the one given is looked through.
-	few := last.Len() < given.Len()/8
-	if !few && len(rows) == 0 && given.Full() || a.raw && given.Check() != nil {
+	few := last.Len() < given.row.Len()/8
+	if !few && len(rows) == 0 && given.full() || a.raw && given.row.Check() != nil {
 		return nil // nothing was removed; or the row was to be repaired
 	}
-	before := given
+	before := given.row
 	for k := range len(rows) + 1 {
 		row := last
 		if k < len(rows) {

@@ -27,13 +27,19 @@ const mostInline = wire.MaxMessage / 4
 // limit when ctx ends; else what the plugin reported. Safe for concurrent use
 // on distinct rows.
 func (h *Host) Runner(plugin string) sampler.Runner {
-	return &runner{host: h, plugin: plugin, backups: &sync.Pool{New: func() any { return new(dist.Scores) }}}
+	return &runner{host: h, plugin: plugin, backups: &sync.Pool{New: func() any { return new(backup) }}}
 }
 
 type runner struct {
 	host    *Host
 	plugin  string
-	backups *sync.Pool // of *dist.Scores
+	backups *sync.Pool // of *backup
+}
+
+// backup is a row as it was given to a plugin that writes in place.
+type backup struct {
+	row  dist.Scores
+	full bool
 }
 
 // Run implements [sampler.Runner].
@@ -71,18 +77,18 @@ func (r *runner) Run(ctx context.Context, call *sampler.Call) error {
 }
 
 // save copies the rows that a plugin will write in place.
-func (r *runner) save(items []*sampler.Item) []*dist.Scores {
-	saved := make([]*dist.Scores, len(items))
+func (r *runner) save(items []*sampler.Item) []*backup {
+	saved := make([]*backup, len(items))
 	for i, it := range items {
 		if _, shared := r.host.memory.table.Find(it.Scores.Values); shared {
-			saved[i] = r.backups.Get().(*dist.Scores)
-			saved[i].CopyFrom(&it.Scores)
+			saved[i] = r.backups.Get().(*backup)
+			saved[i].full = saved[i].row.CopyFrom(&it.Scores)
 		}
 	}
 	return saved
 }
 
-func (r *runner) forget(saved []*dist.Scores) {
+func (r *runner) forget(saved []*backup) {
 	for _, s := range saved {
 		if s != nil {
 			r.backups.Put(s)
@@ -91,10 +97,10 @@ func (r *runner) forget(saved []*dist.Scores) {
 }
 
 // restore undoes what a dead plugin left in shared rows.
-func restore(items []*sampler.Item, saved []*dist.Scores) {
+func restore(items []*sampler.Item, saved []*backup) {
 	for i, it := range items {
 		if saved[i] != nil {
-			it.Scores.CopyFrom(saved[i])
+			it.Scores.CopyFrom(&saved[i].row)
 		}
 	}
 }
@@ -121,7 +127,7 @@ func (r *runner) part(call *sampler.Call, start int) int {
 
 // attempt makes the call once, with one process. saved are the rows as they were
 // given, of those that the process can write to.
-func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sampler.Call, items []*sampler.Item, saved []*dist.Scores) (again bool, err error) {
+func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sampler.Call, items []*sampler.Item, saved []*backup) (again bool, err error) {
 	needs, err := stageNeeds(i.about, call)
 	if err != nil {
 		return false, err
@@ -156,9 +162,9 @@ func (r *runner) attempt(ctx context.Context, p *plug, i *instance, call *sample
 	}
 	a := &answers{call: call, table: table, home: &r.host.memory.table, selects: needs.selects, raw: needs.Raw}
 	for k, it := range items {
-		given := saved[k]
-		if given == nil {
-			given = &it.Scores
+		given := given{row: &it.Scores, full: it.Scores.Full}
+		if s := saved[k]; s != nil {
+			given.row, given.full = &s.row, func() bool { return s.full }
 		}
 		if err := a.take(it, given, req.Items[k], answer.Items[k]); err != nil {
 			return false, fault.Wrap(err, fault.Plugin, p.name(), fmt.Sprintf("sampler call: sequence %d", k))
