@@ -87,9 +87,11 @@ func (c *Chain) Apply(ctx context.Context, rows []*Row, opt Options) error {
 		if split {
 			firsts[i] = r.Scores.Clone()
 		}
-		if len(r.States) != len(c.Stages) {
-			r.States = make([][]byte, len(c.Stages))
+		states := make([][]byte, len(c.Stages)) // sequences that forked share the list they came with
+		if len(r.States) == len(c.Stages) {
+			copy(states, r.States)
 		}
+		r.States = states
 		r.Ledger, r.After, r.Chosen = nil, nil, -1
 		items[i] = &sampler.Item{Scores: r.Scores, History: r.History, Prompt: r.Prompt, Step: r.Step,
 			Sample: r.Sample, Passes: r.Passes}

@@ -142,6 +142,45 @@ func TestSharedNumbersDifferByStepOnly(t *testing.T) {
 	}
 }
 
+// counter keeps how often it was applied to a sequence.
+type counter struct{ probe }
+
+func (c counter) Apply(r *sampler.Row, set param.Values) error {
+	err := c.probe.Apply(r, set)
+	r.State = append(r.State, 'x')
+	return err
+}
+
+// Sequences that fork come with one list of states, as searches hand it on: what
+// a stage keeps for one of them is not the others'.
+func TestForkedSequencesShareNoState(t *testing.T) {
+	p := probe{saw: new([]sampler.Row)}
+	set, err := sampler.NewSet(counter{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Build([]Request{{Name: "probe"}}, one{p.Declare(), set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(states [][]byte) [][]byte {
+		row := &Row{Scores: dist.NewDense([]float32{0, 0}), Stream: seed.New(1, nil), States: states}
+		if err := c.Apply(t.Context(), []*Row{row}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return row.States
+	}
+	parent := step(nil)
+	for range 3 {
+		if child := step(parent); string(child[0]) != "xx" {
+			t.Errorf("a child's state is %q, want that of two steps", child[0])
+		}
+	}
+	if string(parent[0]) != "x" {
+		t.Errorf("the parent's state became %q", parent[0])
+	}
+}
+
 // broken fails in every row.
 type broken struct{}
 

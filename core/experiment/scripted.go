@@ -37,8 +37,11 @@ func (s *Session) Define(ctx context.Context, o chain.Offer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, twice := s.scripted[name]; twice {
-		return fault.New(fault.Script, "sampler", fmt.Sprintf("%q", name), "it is defined already, in %s", old.Defined).
-			Fix("define it once and give it settings (params), or choose another name")
+		cure := "define it once and give it settings (params), or choose another name"
+		if old.Defined == o.Defined {
+			cure = "its definition ran twice, as a file does that is imported twice: import it once and hand on what it defines, and give a sampler settings (params) instead of making several"
+		}
+		return fault.New(fault.Script, "sampler", fmt.Sprintf("%q", name), "it is defined already, in %s", old.Defined).Fix("%s", cure)
 	}
 	s.scripted[name] = o
 	return nil

@@ -3,6 +3,8 @@ package script
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/d5/tengo/v2"
 	"github.com/d5/tengo/v2/parser"
@@ -22,6 +24,8 @@ const maxArgs = 255
 type Func struct {
 	s  *Session
 	fn tengo.Object
+
+	assigned func(variable string) // of Watched
 }
 
 // Arity returns the number of parameters and whether the last one takes any
@@ -83,6 +87,56 @@ func (f *Func) Fault(err error) error {
 	return f.s.failure(fault.Script, err.Error(), frames, err)
 }
 
+// Watched returns the function such that assigned is told, after a call, of a
+// variable outside of it to which the call gave another value: one of the script,
+// or one that it captured, whose name is not known and empty. What it changes in
+// a list or a map goes unnoticed. It is for functions that shall depend on their
+// arguments alone.
+func (f *Func) Watched(assigned func(variable string)) *Func {
+	w := *f
+	w.assigned = assigned
+	return &w
+}
+
+// Warn is [Call.Warn] at [Func.Position]. It may be called while the function, or
+// one that the script gave with it, is called.
+func (f *Func) Warn(format string, args ...any) {
+	f.s.warn(f.Position(), fmt.Sprintf(format, args...))
+}
+
+// watch begins to look for assignments and returns what ends it.
+func (f *Func) watch() func() {
+	if f.assigned == nil {
+		return func() {}
+	}
+	before := f.outside()
+	return func() {
+		for i, v := range f.outside()[:len(before)] {
+			if v == before[i] {
+				continue
+			}
+			name := ""
+			if i < len(f.s.slots) {
+				name = f.s.slots[i].name
+			}
+			f.assigned(name)
+			return
+		}
+	}
+}
+
+// outside returns the values of the variables of the script, then of those that
+// the function captured.
+func (f *Func) outside() []tengo.Object {
+	out := slices.Clone(f.s.globals[:len(f.s.slots)])
+	if fn, ok := f.fn.(*tengo.CompiledFunction); ok {
+		for _, free := range fn.Free {
+			out = append(out, *free.Value)
+		}
+	}
+	return out
+}
+
 // Call calls the function with Go values and returns its result as a Go value
 // (see [Call.Any]). An error carries the line of the script that raised it, and
 // an interrupted function returns one of kind interrupted or limit.
@@ -100,6 +154,9 @@ func (f *Func) Call(ctx context.Context, args ...any) (any, error) {
 func (f *Func) CallFor(ctx context.Context, want Type, args ...any) (any, error) {
 	check := Param{Type: want}
 	return f.call(ctx, func(o tengo.Object) (any, error) {
+		if o == tengo.UndefinedValue {
+			return nil, fault.New(fault.Script, "", "", "the result of a function is undefined, expected %s", want).Fix("is a return missing, or a member misspelt?")
+		}
 		v, bad := want.take(f.s, o)
 		if bad == "" {
 			bad = check.check(v)
@@ -129,6 +186,7 @@ func (f *Func) call(ctx context.Context, result func(tengo.Object) (any, error),
 		return nil, err
 	}
 	defer leave()
+	defer f.watch()()
 	o, err := f.s.apply(th, f.fn, objs)
 	if err != nil {
 		return nil, err

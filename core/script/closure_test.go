@@ -74,7 +74,7 @@ func TestErrorsInsideClosures(t *testing.T) {
 		{"a host's kind and cure stay", "kit.apply(func() { kit.model_error() })", fault.Model,
 			`script: test.tengo:2:20: open: "x": no weights; give a file`},
 		{"a predicate without a result", "kit.is_true(func() {})", fault.Script,
-			`script: test.tengo:2:1: the result of a function is undefined, expected true or false; a misspelt variable member reads as undefined`},
+			`script: test.tengo:2:1: the result of a function is undefined, expected true or false; is a return missing, or a member misspelt?`},
 		{"too few arguments", "kit.apply(func(a, b) {}, 1)", fault.Script, `script: test.tengo:2:1: wrong number of arguments: want=2, got=1`},
 	}
 	for _, r := range rows {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,7 +81,13 @@ func (s *Session) raise(th *thread, vm *tengo.VM, err error) error {
 	if stop := th.scope.stopped(); stop != nil {
 		text := stop.Error()
 		if base != nil && inner == nil && !errors.Is(base, context.Canceled) && !errors.Is(base, context.DeadlineExceeded) {
-			text += " (during: " + shorten(clean(base), 200) + ")"
+			text += " (during: " + shorten(strings.TrimSuffix(clean(base), ": "+text), 200) + ")"
+		}
+		if vm != nil {
+			if inner == nil { // a host function gave up without saying why
+				frames = append(slices.Clone(th.scope.halted), frames...)
+			}
+			th.scope.halt(frames)
 		}
 		return s.failure(stop.(*stopped).kind(), text, frames, stop, base)
 	}
@@ -172,6 +179,8 @@ func clean(err error) string {
 	switch {
 	case err == tengo.ErrStackOverflow:
 		return fmt.Sprintf("calls nested deeper than %d; is the recursion without an end?", tengo.MaxFrames)
+	case strings.HasPrefix(text, "not index-assignable: "):
+		return text + "; it cannot be changed: make and return a new value"
 	case text == "not callable: undefined":
 		return "undefined is not a function; a member that does not exist reads as undefined: is its name misspelt?"
 	}

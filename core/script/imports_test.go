@@ -47,7 +47,7 @@ export {name: "b" + c.x}`,
 		}, "1\n", ""},
 		{"a list is immutable", map[string]string{
 			"main.tengo": `a := import("./a"); a[0] = 2`, "a.tengo": `export [1]`,
-		}, "", `script: main.tengo:1:21: not index-assignable: immutable-array`},
+		}, "", `script: main.tengo:1:21: not index-assignable: immutable-array; it cannot be changed: make and return a new value`},
 		{"a misspelt member", map[string]string{
 			"main.tengo": `a := import("./lib/a"); a.comput()`, "lib/a.tengo": `export {compute: func() {}, other: 1}`,
 		}, "", `script: main.tengo:1:27: module lib/a.tengo: unknown member "comput"; did you mean "compute"?`},

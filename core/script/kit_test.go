@@ -46,6 +46,13 @@ func kit() script.Module {
 			defer cancel()
 			return c.Func("f").Call(ctx)
 		}},
+		{Name: "gives_up", Params: []script.Param{fn()}, Doc: "Reports an interrupt in its own words.", Func: func(c *script.Call) (any, error) {
+			v, err := c.Func("f").Call(c.Context())
+			if c.Context().Err() != nil {
+				err = fault.New(fault.Interrupted, "kit", "", "stopped after 3 of 4: %v", context.Cause(c.Context()))
+			}
+			return v, err
+		}},
 		{Name: "sleep", Params: []script.Param{n}, Func: func(c *script.Call) (any, error) {
 			return nil, c.Blocking(func() error {
 				select {

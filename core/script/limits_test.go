@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,34 @@ func TestDeadlinesStopEverything(t *testing.T) {
 				t.Errorf("no position: %v", got.Err)
 			}
 		})
+	}
+}
+
+// A host function that was interrupted while it called the script says what it
+// had done; where the script was is said all the same, and nothing twice.
+func TestAnInterruptNamesTheLineItStopped(t *testing.T) {
+	for src, want := range map[string]struct {
+		message string
+		lines   []int
+	}{
+		"kit.gives_up(func() {\n for {}\n})":                                                     {"3:2: the budget is spent (during: kit: stopped after 3 of 4)", []int{3, 2}},
+		"f := func() {\n for {}\n}\nkit.gives_up(func() { kit.gives_up(f) })":                    {"3:2: the budget is spent (during: kit: stopped after 3 of 4)", []int{3, 5, 5}},
+		"try(func() { kit.budget(1, func() {\n for {}\n}) })\nkit.gives_up(func() {\n for {} })": {"6:2: the budget is spent (during: kit: stopped after 3 of 4)", []int{6, 5}},
+		"try(func() { kit.budget(1, func() {\n for {}\n}) })\nfor {}":                            {"5:1: the budget is spent", []int{5}},
+	} {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, fault.New(fault.Limit, "", "", "the budget is spent"))
+		defer cancel()
+		r := scripttest.RunContext(t, ctx, "kit := import(\"kit\")\n"+src, kit())
+		if r.Err == nil || r.Err.Error() != "script: test.tengo:"+want.message || fault.KindOf(r.Err) != fault.Limit {
+			t.Errorf("%s: got %v, want %q", src, r.Err, want.message)
+		}
+		var lines []int
+		for _, p := range script.Positions(r.Err) {
+			lines = append(lines, p.Line)
+		}
+		if !slices.Equal(lines, want.lines) {
+			t.Errorf("%s: frames on lines %v, want %v", src, lines, want.lines)
+		}
 	}
 }
 

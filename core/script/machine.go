@@ -30,7 +30,9 @@ type thread struct {
 // scope is the set of machines that end with one context.
 type scope struct {
 	ctx    context.Context
+	parent *scope // of the call from which this one descends, if it is another
 	unhook func() bool
+	halted []Position // where the innermost machine was that it stopped; under the interpreter lock
 
 	mu   sync.Mutex
 	live []*tengo.VM
@@ -49,6 +51,14 @@ func (sc *scope) stop() {
 	sc.over = true
 	for _, vm := range sc.live {
 		vm.Abort()
+	}
+}
+
+// halt notes the frames of a machine that was stopped, with every scope that is
+// over.
+func (sc *scope) halt(frames []Position) {
+	for ; sc != nil && sc.ctx.Err() != nil; sc = sc.parent {
+		sc.halted = frames
 	}
 }
 
@@ -148,6 +158,7 @@ func (s *Session) enter(ctx context.Context) (th *thread, leave func(), err erro
 	end := func() bool { return true }
 	if ctx.Done() != th.scope.ctx.Done() {
 		th.scope = newScope(ctx)
+		th.scope.parent = c.th.scope
 		end = th.scope.unhook
 	}
 	if !c.unlocked.Load() {

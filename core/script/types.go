@@ -32,7 +32,15 @@ func (t Type) String() string { return t.label() }
 
 // Called returns the type under another name in messages and reference pages.
 func (t Type) Called(name string) Type {
+	label, take := t.label, t.take
 	t.label = named(name)
+	t.take = func(s *Session, o tengo.Object) (any, string) {
+		v, bad := take(s, o)
+		if bad == mismatch(label(), o) {
+			bad = mismatch(name, o)
+		}
+		return v, bad
+	}
 	return t
 }
 
@@ -280,8 +288,9 @@ func Either(types ...Type) Type {
 	}
 	t.take = func(s *Session, o tengo.Object) (any, string) {
 		for _, u := range types {
-			if v, bad := u.take(s, o); bad == "" {
-				return v, ""
+			v, bad := u.take(s, o)
+			if bad == "" || u.isAny && o != tengo.UndefinedValue { // one that no list of types explains
+				return v, bad
 			}
 		}
 		return nil, mismatch(t.label(), o)

@@ -11,8 +11,9 @@ import (
 	"lab/core/script/scripttest"
 )
 
-// BenchmarkRules times one row of the size of the built-in model's through rules
-// written in the usual ways, checks and ledger included.
+// BenchmarkRules times one row, of the size of the built-in model's and of a
+// large vocabulary's, through rules written in the usual ways, checks and ledger
+// included.
 func BenchmarkRules(b *testing.B) {
 	for _, r := range []struct{ name, body string }{
 		{"unchanged", `return r`},
@@ -20,16 +21,18 @@ func BenchmarkRules(b *testing.B) {
 		{"entropy and keep_p", `return r.keep_p(0.05 * r.max_p * r.entropy_bits)`},
 		{"keep_mass", `return r.keep_mass(0.9)`},
 		{"loop over lists", "p := r.probabilities; s := r.scores\nfor i, x in p { if x < 0.001 { s[i] = -1e30 } }\nreturn s"},
-		{"keep with a function", `return r.keep(func(id, s, p) { return p >= 0.001 })`},
+		{"keep with a function", `return r.keep(func(id, s, p) { return s >= 12 })`},
 	} {
-		b.Run(r.name, func(b *testing.B) { benchmarkRule(b, r.body) })
+		for _, tokens := range []int{1308, 262144} {
+			b.Run(fmt.Sprintf("%s/%d", r.name, tokens), func(b *testing.B) { benchmarkRule(b, r.body, tokens) })
+		}
 	}
 }
 
-func benchmarkRule(b *testing.B, body string) {
-	row := make([]float32, 1308)
+func benchmarkRule(b *testing.B, body string, tokens int) {
+	row := make([]float32, tokens)
 	for i := range row {
-		row[i] = float32((i*7919)%1308) / 100
+		row[i] = float32((i*7919)%tokens) / float32(tokens) * 13
 	}
 	work := script.Module{Name: "bench", Doc: "d", Members: []script.Member{{Name: "run", Doc: "d",
 		Params: []script.Param{{Name: "s", Type: script.Host[*Sampler]()}},

@@ -104,6 +104,9 @@ func stageOf(element any, index int, from string) ([]chain.Request, error) {
 	}
 	r := chain.Request{Name: strings.TrimSpace(name), Origin: from}
 	for _, key := range sortedKeys(given) {
+		if given[key] == nil {
+			return nil, fault.New(fault.Script, "chain", "", "setting %q of element %d (%s) is undefined", key, index, name)
+		}
 		r.Settings = append(r.Settings, param.Setting{Name: key, Value: given[key], Origin: from})
 	}
 	return []chain.Request{r}, nil

@@ -3,6 +3,7 @@ package std
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"lab/core/chain"
 	"lab/core/experiment"
@@ -49,7 +50,17 @@ func (e *Env) sampler(c *script.Call) (*Sampler, error) {
 	if err := outsideApply(c); err != nil {
 		return nil, err
 	}
-	s := &Sampler{apply: c.Func("apply"), defined: origin(c)}
+	s := &Sampler{defined: origin(c)}
+	var once sync.Once
+	s.apply = c.Func("apply").Watched(func(variable string) {
+		what := "a variable outside of it"
+		if variable != "" {
+			what = variable + ", " + what
+		}
+		once.Do(func() {
+			s.apply.Warn("sampler %q assigns to %s; results that depend on that depend on batch and order too: return what the next step needs as state", s.decl.Name, what)
+		})
+	})
 	file, ok := s.apply.Source()
 	if !ok {
 		return nil, fault.New(fault.Script, "sampler", fault.Quote(c.String("name"), 64), "its apply is no function of the script")

@@ -80,11 +80,13 @@ func TestRowMethods(t *testing.T) {
 // the stage and its settings.
 func TestRuleErrors(t *testing.T) {
 	rows := []struct{ name, body, want string }{
-		{"no result", `r.size`, "test.tengo:3:118: stage 1 (mine): k=2,x=0.5: the result of a function is undefined"},
+		{"no result", `r.size`, "test.tengo:3:118: stage 1 (mine): k=2,x=0.5: the result of a function is undefined, expected a row, its scores, a token, or a map of row, token and state; is a return missing, or a member misspelt?"},
 		{"a result of another kind", `return "x"`, `stage 1 (mine): k=2,x=0.5: result: its row is "x", neither a row nor a list of scores`},
 		{"a real number", `return 1.5`, `its row is 1.5, neither`},
 		{"a function", `return func() {}`, `its row is a function, neither`},
 		{"a model", `return m`, `its row is <model toy>, neither`},
+		{"an error value", `return error("no luck")`, `its row is an error value (no luck), neither`},
+		{"setting the state", `t.state = 1; return r`, "not index-assignable: turn; it cannot be changed: make and return a new value"},
 		{"a map without anything", `return {}`, `result: it has no row`},
 		{"a token in a map", `return {row: r, token: 3}`, `the sampler reshapes`},
 		{"a list that holds a text", `s := r.scores; s[3] = "hot"; return s`, `its score 3 is "hot", not a number`},
@@ -104,7 +106,10 @@ func TestRuleErrors(t *testing.T) {
 		{"a token outside the vocabulary", `return r.keep([12])`, "12 is outside the vocabulary, 0 to 11"},
 		{"its own arithmetic", "x := 0\nreturn 1 / x", "test.tengo:5:8: stage 1 (mine): k=2,x=0.5: integer division by zero"},
 		{"negative probabilities", `w := r.probabilities; w[2] = -0.1; return r.with_probabilities(w)`, "element 2 is -0.1"},
-		{"a host object as state", `return {row: r, state: r}`, "its state holds a"},
+		{"a host object as state", `return {row: r, state: r}`, "its state holds <row: 12 tokens of 12>, which cannot be kept"},
+		{"a function as state", `return {row: r, state: [func() {}]}`, "its state holds a function, which cannot be kept"},
+		{"a state that holds itself", `x := {}; x.x = x; return {row: r, state: x}`, "nested deeper than"},
+		{"a token that is undefined", `return {row: r, token: undefined}`, "it is a token (undefined), and the sampler reshapes"},
 		{"asking a model", `return m.next("a")`, `model.next: it cannot be called inside the apply function of sampler "mine"`},
 		{"generating", `return m.generate("a")`, "cannot be called inside the apply function"},
 		{"applying a chain", `return d.apply([pick])`, "cannot be called inside the apply function"},
@@ -195,10 +200,20 @@ func TestDeclarationErrors(t *testing.T) {
 	}
 }
 
+// A file that two others import runs twice, and so does what it defines.
+func TestADefinitionThatRunsTwice(t *testing.T) {
+	res := scripttest.RunFiles(t, "main.tengo", map[string]string{
+		"main.tengo": "a := import(\"./lib\").cut\nb := import(\"./lib\").cut",
+		"lib.tengo":  "export {cut: import(\"lab\").sampler({name: \"cut\", apply: func(r, t) { return r }})}",
+	}, toyModules(t)...)
+	res.Failed(t, "lib.tengo:1:", `"cut": it is defined already, in script lib.tengo:1:`, "as a file does that is imported twice: import it once and hand on what it defines")
+}
+
 // A setting is checked where the chain is built.
 func TestSettingsAreChecked(t *testing.T) {
 	for name, r := range map[string][2]string{
 		"out of range":  {`lab.chain([[s, {x: 2}], pick])`, "stage 1 (mine): x = 2 is outside [0, 1]"},
+		"undefined":     {`lab.chain([[s, {k: undefined}], pick])`, `setting "k" of element 0 (mine) is undefined`},
 		"unknown":       {`lab.chain([[s, {z: 2}], pick])`, `unknown setting "z"`},
 		"of a text":     {`lab.chain([[s, {k: "many"}], pick])`, "is not a whole number"},
 		"after the end": {`lab.chain([pick, s])`, `it comes after "pick", which already selects a token`},
@@ -252,8 +267,9 @@ for i, s in one {
 	texts[s.text] = true
 }
 assert(one[19].text == last.text)
-r := m.search("best_of:n=3", "abc", {chain: [mu, pick], max_tokens: 8})
-assert(len(r.sequences) > 0)
+for strategy in ["best_of:n=3", "beam:width=3", "enumerate:sequences=5,expand=60"] {
+	assert(len(m.search(strategy, "abc", {chain: [mu, pick], max_tokens: 3}).sequences) > 0)
+}
 print(len(texts))`
 	scripttest.Run(t, src, toyModules(t)...).Printed(t, "20\n")
 }
@@ -329,6 +345,31 @@ print("ok")`, toyModules(t)...)
 	r.Printed(t, "ok\n")
 }
 
+// A rule that assigns to a variable outside of it is warned of, once: its results
+// depend on the batch.
+func TestARuleThatAssignsOutsideOfIt(t *testing.T) {
+	const global, captured = `sampler "mine" assigns to n, a variable outside of it;`, `sampler "mine" assigns to a variable outside of it;`
+	for name, r := range map[string]struct{ define, want string }{
+		"a variable of the script":  {`n := 0; f := func(r, t) { n += 1; return r }`, global},
+		"through another function":  {`n := []; g := func() { n = [n] }; f := func(r, t) { g(); return r }`, global},
+		"in a predicate":            {`n := 0; f := func(r, t) { return r.keep(func(i, s, p) { n++; return true }) }`, global},
+		"a variable that it caught": {`f := func() { n := 0; return func(r, t) { n += 1; return r } }()`, captured},
+		"its own variables only":    {`f := func(r, t) { n := 0; g := func() { n += 1 }; g(); return r }`, ""},
+		"none":                      {`n := 0; f := func(r, t) { return n == 0 ? r : r.keep_top(1) }`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := scripttest.Run(t, preamble+r.define+"\n"+`s := lab.sampler({name: "mine", apply: f})
+m.generate("abc", {chain: [s, pick], samples: 3, max_tokens: 4})`, toyModules(t)...)
+			res.Printed(t, "")
+			switch w := res.Warnings; {
+			case r.want == "" && len(w) == 0:
+			case len(w) != 1 || r.want == "" || !strings.HasPrefix(w[0].Text, r.want) || w[0].At.Line != 2:
+				t.Errorf("warnings %v, want %q in line 2", w, r.want)
+			}
+		})
+	}
+}
+
 // Deadlines and interrupts end a rule in mid-step.
 func TestStops(t *testing.T) {
 	rows := []struct {
@@ -355,6 +396,9 @@ func TestStops(t *testing.T) {
 				if res.Err == nil || fault.KindOf(res.Err) != r.kind || time.Since(begun) > 10*time.Second {
 					t.Errorf("after %v: kind %v, %v", time.Since(begun), fault.KindOf(res.Err), res.Err)
 				}
+				if at := script.Positions(res.Err); len(at) < 2 || at[0].Line != 4 || at[len(at)-1].Line != 6 {
+					t.Errorf("frames %v, want the rule's line 4 first and the call of apply last: %v", at, res.Err)
+				}
 			})
 		}
 	}
@@ -369,43 +413,4 @@ func TestRanked(t *testing.T) {
 	if got := r.ranked(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-}
-
-// Values of a state read back as they were, and equal values are equal bytes.
-func TestState(t *testing.T) {
-	values := []any{nil, true, false, int64(0), int64(-1), int64(math.MaxInt64), int64(math.MinInt64), 0.1, math.Inf(-1), math.Copysign(0, -1), "", "a\xffb",
-		[]byte{}, []byte{0, 255}, []any{}, []any{int64(1), 1.0, "x"}, map[string]any{}, map[string]any{"b": []any{nil}, "a": map[string]any{"z": false}}}
-	for _, v := range values {
-		b, err := encodeState(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := decodeState(b)
-		if err != nil || !reflect.DeepEqual(got, v) {
-			t.Errorf("%v (%T) reads back as %v (%T), %v", v, v, got, got, err)
-		}
-		again, _ := encodeState(got)
-		if string(again) != string(b) {
-			t.Errorf("%v is written as %x, then as %x", v, b, again)
-		}
-		for i := range b { // a part is never taken for the whole
-			if _, err := decodeState(b[:i]); err == nil && i > 0 {
-				t.Errorf("%d of %d bytes of %v were accepted", i, len(b), v)
-			}
-		}
-		if _, err := decodeState(append(b, 'u')); err == nil {
-			t.Errorf("%v with a byte behind it was accepted", v)
-		}
-	}
-	nan, _ := encodeState(math.NaN())
-	if got, err := decodeState(nan); err != nil || !math.IsNaN(got.(float64)) {
-		t.Errorf("NaN reads back as %v, %v", got, err)
-	}
-	for _, bad := range []string{"l\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "s\x05ab", strings.Repeat("l\x01", 200), "q", "m\x01"} {
-		if v, err := decodeState([]byte(bad)); fault.KindOf(err) != fault.Data {
-			t.Errorf("%q was read as %v, %v", bad, v, err)
-		}
-	}
-	res := scripttest.Run(t, rule(`s := ""; for i := 0; i < 70000; i++ { s += "x" }; return {row: r, state: s}`), toyModules(t)...)
-	res.Failed(t, "its state takes 70004 bytes, more than 65536")
 }

@@ -69,7 +69,7 @@ func appendState(b []byte, v any, depth int) ([]byte, error) {
 		}
 		return b, nil
 	}
-	return nil, wrongResult("its state holds a %T, which cannot be kept", v).Fix("keep numbers, texts, true, false, bytes, and lists and maps of them")
+	return nil, wrongResult("its state holds %s, which cannot be kept", shown(v)).Fix("keep numbers, texts, true, false, bytes, and lists and maps of them")
 }
 
 func decodeState(b []byte) (any, error) {

@@ -54,7 +54,7 @@ func (*turn) Class() script.Class {
 		ofTurn("sample", "int", "Index of the sample.", func(t *turn) any { return t.to.Sample }),
 		ofTurn("end_of_text", "list of int", "The tokens that end a text.", func(t *turn) any { return slices.Clone(t.to.EndOfText) }),
 		ofTurn("passes", "list of row", "The rows of further model passes, as many as were declared.", func(t *turn) any { return t.passes }),
-		{Name: "state", Returns: "any value", Doc: "What the function returned as state for this sequence at the step before; undefined at the first step. Sequences that fork share nothing.",
+		{Name: "state", Returns: "any value", Doc: "What the function last returned as state for this sequence; undefined until it does. Sequences that fork share nothing.",
 			Get: func(c *script.Call) (any, error) {
 				t := script.Self[*turn](c)
 				if t.over {
@@ -112,7 +112,7 @@ func (t *turn) take(kind sampler.Kind, result any) error {
 	token, chose := parts["token"]
 	switch {
 	case kind == sampler.Reshape && chose:
-		return wrongResult("it is a token (%v), and the sampler reshapes", token).Fix(`return a row, or declare {kind: "select"}`)
+		return wrongResult("it is a token (%v), and the sampler reshapes", shown(token)).Fix(`return a row, or declare {kind: "select"}`)
 	case kind == sampler.Reshape && !has:
 		return wrongResult("it has no row").Fix("return the row it was given when nothing changes")
 	case kind == sampler.Select && !chose:
@@ -208,6 +208,8 @@ func shown(v any) string {
 		return fault.Quote(v, 40)
 	case bool, int64, float64:
 		return param.Format(v)
+	case error:
+		return "an error value (" + v.Error() + ")"
 	case fmt.Stringer:
 		return v.String()
 	case []any:
