@@ -42,7 +42,7 @@ func (d *draft) assemble() {
 		d.Requests = append(d.Requests, r)
 	}
 	for i, r := range d.Requests {
-		if d.sys.compat != "" && r.Name != d.own {
+		if d.sys.compat != "" && !slices.Contains(d.own, r.Name) {
 			d.Requests[i] = chain.Compat([]chain.Request{r}, d.sys.compat, d.sys.name)[0]
 		}
 	}

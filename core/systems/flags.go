@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"lab/core/fault"
 )
@@ -14,6 +15,7 @@ import (
 // whatever it begins with.
 func readFlags(s *system, words []string) ([]pair, error) {
 	var out []pair
+	escapes := !slices.Contains(words, "--no-escape")
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !strings.HasPrefix(w, "-") || len(w) < 2 {
@@ -44,16 +46,56 @@ func readFlags(s *system, words []string) ([]pair, error) {
 			return nil, fault.New(fault.Usage, "chain import", s.name, "%s has no value", fault.Quote(w, 40))
 		}
 	}
+	for i, p := range out {
+		if text, ok := p.value.(string); ok && escapes && slices.Contains(s.escaped, normal(p.name)) {
+			if text = unescape(text); !utf8.ValidString(text) {
+				return nil, fault.New(fault.Usage, "chain import", s.name, "%s %s is not UTF-8 text", p.name, fault.Quote(text, 40))
+			}
+			out[i].value = text
+		}
+	}
 	return merged(s, out), nil
 }
 
-// merged joins flags that may be repeated into one list.
+// unescape resolves the escapes of a text as llama.cpp does after the shell: those
+// it does not know stay as they are.
+func unescape(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		if at := strings.IndexByte(`nrt'"\`, text[i]); at >= 0 {
+			b.WriteByte("\n\r\t'\"\\"[at])
+			continue
+		}
+		if text[i] == 'x' && i+2 < len(text) {
+			if v, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(v))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte('\\')
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// merged joins flags that may be repeated, under any of their names, into one
+// list.
 func merged(s *system, pairs []pair) []pair {
 	var out []pair
 	at := map[string]int{}
 	for _, p := range pairs {
 		key := normal(p.name)
-		list := slices.Contains([]kind{texts, biases, ids, words}, s.params[key].kind)
+		t := s.params[key]
+		list := slices.Contains([]kind{texts, biases, ids, words}, t.kind)
+		if t.stage != "" {
+			key = t.stage + " " + t.param
+		}
 		i, again := at[key]
 		if !again || !list {
 			at[key] = len(out)
@@ -78,7 +120,8 @@ func isSwitch(w string) bool {
 }
 
 // split cuts a text into words, as a shell does: quotes of either kind hold
-// blanks, and a backslash in double quotes or outside takes the next character.
+// blanks, a backslash outside of them takes the next character, in double quotes
+// only one that has a meaning there, and at the end of a line it joins the next.
 func split(text string) ([]string, error) {
 	var out []string
 	var b strings.Builder
@@ -92,11 +135,14 @@ func split(text string) ([]string, error) {
 			if i++; i == len(text) {
 				return nil, fmt.Errorf("the text ends with a backslash")
 			}
-			if quote == '"' && text[i] == 'n' {
-				b.WriteByte('\n')
-			} else {
-				b.WriteByte(text[i])
+			if text[i] == '\n' || strings.HasPrefix(text[i:], "\r\n") {
+				i += strings.IndexByte(text[i:], '\n')
+				continue
 			}
+			if quote == '"' && strings.IndexByte("$`\"\\", text[i]) < 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(text[i])
 			in = true
 		case quote != 0:
 			b.WriteByte(c)

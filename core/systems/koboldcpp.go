@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // koboldOrder are the stages of koboldcpp's sampler numbers. Number 5 is the
@@ -20,14 +21,40 @@ func koboldCpp() *system {
 		with(p, target{stage: stage, param: name, kind: k, def: def, off: off}, names...)
 	}
 	set("logit_bias", "bias", biases, nil, empty, "logit_bias")
-	set("bad_words", "tokens", words, nil, empty, "banned_tokens")
+	with(p, target{kind: words, run: func(d *draft, v any) error {
+		if v == "" {
+			d.Off = append(d.Off, Note{"banned_tokens", "[]", "this value turns bad_words off"})
+			return nil
+		}
+		d.NoEquivalent = append(d.NoEquivalent, Note{"banned_tokens", show(v), "what contains one of the texts is banned there; the stage bans the tokens of just these texts"})
+		return d.add("bad_words", "tokens", v, "koboldcpp banned_tokens")
+	}}, "banned_tokens")
 	set("ignore_eos", "", truth, nil, isFalse, "use_default_badwordsids", "ban_eos_token")
-	set("grammar", "grammar", text, nil, empty, "grammar")
+	with(p, target{stage: "grammar", param: "grammar", kind: text, off: empty, run: func(d *draft, v any) error {
+		if s := strings.TrimSpace(v.(string)); strings.HasPrefix(s, "{") && json.Valid([]byte(s)) { // a schema, of which it makes a grammar
+			d.own = append(d.own, "json_schema")
+			return d.add("json_schema", "schema", s, "koboldcpp grammar")
+		}
+		d.set(target{stage: "grammar", param: "grammar", off: empty}, v, "koboldcpp grammar")
+		return nil
+	}}, "grammar")
 	set("dry", "multiplier", number, nil, notPositive, "dry_multiplier")
 	set("dry", "base", number, nil, nil, "dry_base")
 	set("dry", "allowed_length", whole, nil, nil, "dry_allowed_length")
 	set("dry", "last_n", whole, nil, nil, "dry_penalty_last_n")
-	set("dry", "breakers", words, nil, nil, "dry_sequence_breakers")
+	with(p, target{stage: "dry", param: "breakers", kind: text, def: "", run: func(d *draft, v any) error {
+		var list []any // as a list, or as the JSON text of one
+		dec := json.NewDecoder(strings.NewReader(v.(string)))
+		dec.UseNumber()
+		if err := dec.Decode(&list); err != nil {
+			return fmt.Errorf("is not a list of texts")
+		}
+		breakers, err := wordsOf(list)
+		if err != nil {
+			return err
+		}
+		return d.add("dry", "breakers", breakers, "koboldcpp dry_sequence_breakers")
+	}}, "dry_sequence_breakers")
 	set("penalties", "repeat", number, nil, is(1), "rep_pen")
 	set("penalties", "last_n", whole, nil, nil, "rep_pen_range")
 	set("penalties", "slope", number, nil, nil, "rep_pen_slope")
@@ -60,24 +87,27 @@ func koboldCpp() *system {
 	}}, "sampler_order")
 	with(p, seedSetting(), "sampler_seed")
 	with(p, tokensSetting(), "max_length")
-	with(p, stopSetting(), "stop_sequence")
+	with(p, stopSetting(), "stop_sequence", "stop")
 	known := map[string]string{
 		"banned_strings":       "strings are banned by backtracking there; lab bans tokens (banned_tokens)",
 		"grammar_retain_state": "each sample has its own grammar state",
 		"bypass_eos":           "lab ends a text at the model's end tokens; add the stage ignore_eos",
-		"guidance_scale":       "give lab generate --negative-prompt and a stage cfg", "negative_prompt": "give lab generate --negative-prompt and a stage cfg",
+		"custom_token_bans":    "give logit_bias with -999 for each of the ids",
+		"reasoning_effort":     "lab ends texts by tokens, not thoughts", "tools": "lab calls no tools", "using_openai_tools": "lab calls no tools",
+		"guidance_scale": "give lab generate --negative-prompt and a stage cfg", "negative_prompt": "give lab generate --negative-prompt and a stage cfg",
 	}
 	unrelated := []string{"prompt", "max_context_length", "memory", "genkey", "quiet", "trim_stop", "render_special", "images", "audio", "stream", "n", "logprobs",
 		"replace_instruct_placeholders", "use_story", "use_memory", "use_authors_note", "use_world_info", "singleline", "frmttriminc", "frmtrmblln", "frmtrmspch",
-		"model", "add_bos_token"}
-	s := &system{name: "koboldcpp", compat: "koboldcpp", format: "a generate request in JSON", params: p, known: known, unrelated: unrelated, finish: finishKobold}
+		"model", "add_bos_token", "gui_settings", "streaming", "can_abort", "api_server", "adapter", "chat_template_kwargs"}
+	s := &system{name: "koboldcpp", compat: "koboldcpp", format: "a generate request in JSON", params: p, known: known, unrelated: unrelated, finish: finishKobold,
+		ones: []string{"guidance_scale"}}
 	s.order = koboldStages([]int{6, 0, 1, 3, 4, 2, 5})
 	return s
 }
 
 // koboldHead runs before the stages that can be ordered; the cut to 5000
 // candidates comes before the penalties.
-var koboldHead = []string{"logit_bias", "bad_words", "ignore_eos", "grammar", "dry", trimStage}
+var koboldHead = []string{"logit_bias", "bad_words", "ignore_eos", "grammar", "json_schema", "dry", trimStage}
 
 func koboldStages(numbers []int) []string {
 	order := slices.Clone(koboldHead)
@@ -101,7 +131,7 @@ func (d *draft) koboldOrder(numbers []int) error {
 // mirostat and adaptive-p replace the draw.
 func finishKobold(d *draft) error {
 	if curve, ok := d.number("quadratic", "curve"); ok && curve != 1 {
-		d.own = "quadratic" // the releases whose rules compat follows had no curve
+		d.own = append(d.own, "quadratic") // the releases whose rules compat follows had no curve
 	}
 	d.extendTemperature()
 	if name, err := d.mirostat(); err != nil {
@@ -114,6 +144,10 @@ func finishKobold(d *draft) error {
 		return nil
 	}
 	if t, ok := d.number("adaptive_p", "target"); ok && t >= 0 {
+		top, _ := d.number("top_p", "top_p")
+		if least, _ := d.number("min_p", "min_p"); t > 0 && top >= 1 && least <= 0 {
+			d.stages["min_p"] = []stageValue{{param: "min_p", value: 0.002, origin: "koboldcpp adaptive_target"}}
+		}
 		return nil
 	}
 	d.drop("adaptive_p", "adaptive-p is off")

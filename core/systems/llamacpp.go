@@ -88,6 +88,7 @@ func llamaCpp() *system {
 			return d.llamaOrder(list)
 		}}},
 		unrelated: slices.Concat(llamaSwitches(), llamaUnrelated()), switches: llamaSwitches(), programs: []string{"llama", "main", "server"},
+		escaped: []string{"r", "reverse_prompt", "stop", "dry_sequence_breaker"},
 	}
 }
 
@@ -110,8 +111,11 @@ func llamaUnknown() map[string]string {
 		"n_probs":  "a number of probabilities to return; lab records the whole distribution",
 		"min_keep": "applied by llama.cpp to every truncation; give min_keep to the stages",
 		"lora":     "lab loads no adapters", "lora_scaled": "lab loads no adapters", "control_vector": "lab loads no control vectors",
-		"md": "a draft changes no distribution; give it to lab search speculative --draft", "model_draft": "a draft changes no distribution; give it to lab search speculative --draft",
-		"draft_max": "give lab search speculative:draft_tokens=N", "draft": "give lab search speculative:draft_tokens=N",
+		"control_vector_scaled": "lab loads no control vectors",
+		"md":                    "a draft changes no distribution; give it to lab search speculative --draft", "model_draft": "a draft changes no distribution; give it to lab search speculative --draft",
+		"spec_draft_model": "a draft changes no distribution; give it to lab search speculative --draft",
+		"draft_max":        "give lab search speculative:draft_tokens=N", "draft": "give lab search speculative:draft_tokens=N",
+		"draft_n": "give lab search speculative:draft_tokens=N", "spec_draft_n_max": "give lab search speculative:draft_tokens=N",
 		"t_max_predict_ms": "lab ends samples by tokens, not by time",
 		"lazy_grammar":     "a grammar acts from the first token on", "grammar_lazy": "a grammar acts from the first token on", "grammar_triggers": "a grammar acts from the first token on",
 		"tools": "lab calls no tools", "tool_choice": "lab calls no tools",

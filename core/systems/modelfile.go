@@ -2,6 +2,7 @@ package systems
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"lab/core/fault"
@@ -10,43 +11,63 @@ import (
 // instructions are those of a Modelfile that hold no settings.
 var instructions = []string{"FROM", "TEMPLATE", "SYSTEM", "ADAPTER", "LICENSE", "MESSAGE", "REQUIRES", "RENDERER", "PARSER", "DRAFT"}
 
-// readLines reads the PARAMETER lines of a Modelfile, or lines "name value". A text
-// that begins with three quotes ends with three, perhaps lines later.
+// readLines reads the instructions of a Modelfile, of which PARAMETER has
+// settings, or lines "name value" as ollama show --parameters prints them.
 func readLines(s *system, settings string) ([]pair, error) {
-	const block = `"""`
 	var out []pair
 	lines := strings.Split(settings, "\n")
 	for n := 0; n < len(lines); n++ {
-		line, first := strings.TrimSpace(lines[n]), n+1
-		if line == "" || strings.HasPrefix(line, "#") {
+		first := n + 1
+		word, rest := cut(strings.TrimSpace(lines[n]))
+		if word == "" || strings.HasPrefix(word, "#") {
 			continue
 		}
-		if at := strings.Index(line, block); at >= 0 && strings.Count(line[at+len(block):], block) == 0 {
-			for n++; ; n++ {
-				if n >= len(lines) {
-					return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: a text in three quotes does not end", first)
-				}
-				if strings.Contains(lines[n], block) {
-					break
-				}
-			}
-			line = strings.TrimSpace(strings.Join(lines[first-1:n+1], "\n"))
-		}
-		word, rest := cut(line)
-		if slices.Contains(instructions, strings.ToUpper(word)) {
-			continue
-		}
-		if strings.EqualFold(word, "PARAMETER") {
+		instruction := strings.ToUpper(word)
+		if instruction == "PARAMETER" || instruction == "MESSAGE" {
 			word, rest = cut(rest)
 		}
-		value, ok := s.valueOf(word, rest)
-		if !ok {
-			return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: %s is not \"name value\"", first, fault.Quote(line, 60)).
+		// A text that begins with one or three quotes ends with as many, at the end
+		// of this line or a later one.
+		mark := quoteOf(rest)
+		if !ends(rest, mark) {
+			for n++; n < len(lines) && !strings.HasSuffix(strings.TrimSpace(lines[n]), mark); n++ {
+			}
+			if n == len(lines) {
+				return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: a text in quotes does not end", first)
+			}
+			rest = strings.TrimSpace(rest + "\n" + strings.Join(lines[first:n+1], "\n"))
+		}
+		if slices.Contains(instructions, instruction) {
+			continue
+		}
+		if word == "" || rest == "" {
+			return nil, fault.New(fault.Usage, "chain import", s.name, "line %d: %s is not \"name value\"", first, fault.Quote(strings.TrimSpace(lines[first-1]), 60)).
 				Fix("give %s", s.format)
+		}
+		value := rest[len(mark) : len(rest)-len(mark)] // without escapes, as Ollama reads it
+		if instruction != "PARAMETER" && mark == `"` {
+			if text, err := strconv.Unquote(rest); err == nil { // as Ollama prints it
+				value = text
+			}
 		}
 		out = append(out, pair{name: word, value: value})
 	}
 	return merged(s, out), nil
+}
+
+// quoteOf returns the quotes that a text begins with: three, one or none.
+func quoteOf(text string) string {
+	for _, mark := range []string{`"""`, `"`} {
+		if strings.HasPrefix(text, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// ends reports whether a text that begins with the mark ends with another.
+func ends(text, mark string) bool {
+	return mark == "" || len(text) >= 2*len(mark) && strings.HasSuffix(text, mark)
 }
 
 // cut splits a line at the first run of blanks.
@@ -56,21 +77,4 @@ func cut(line string) (word, rest string) {
 		return line, ""
 	}
 	return line[:at], strings.TrimSpace(line[at:])
-}
-
-// valueOf returns what the rest of a line says: one word, or one text in quotes.
-// A setting that is a text may have several words without quotes.
-func (s *system) valueOf(name, rest string) (string, bool) {
-	if name == "" || rest == "" {
-		return "", false
-	}
-	if inner, ok := strings.CutPrefix(rest, `"""`); ok {
-		inner, ok = strings.CutSuffix(inner, `"""`)
-		return inner, ok
-	}
-	if list, err := split(rest); err == nil && len(list) == 1 {
-		return list[0], true
-	}
-	k := s.params[normal(name)].kind
-	return rest, k == texts || k == text
 }

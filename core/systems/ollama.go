@@ -34,7 +34,7 @@ func ollama() *system {
 		"num_keep", "numa", "model", "prompt", "messages", "stream", "keep_alive", "system", "template", "raw", "think", "suffix", "images", "context",
 		"tools", "logprobs", "top_logprobs", "truncate", "shift", "draft_num_predict"}
 	return &system{
-		name: "ollama", format: "PARAMETER lines of a Modelfile, or a request or its options in JSON",
+		name: "ollama", format: "PARAMETER lines of a Modelfile, or a request or its options in JSON", lines: true,
 		order:  []string{"json_schema", "penalties", "top_k", "tfs", "typical", "top_p", "min_p", "temperature", "greedy", "sample"},
 		params: p, known: known, unrelated: unrelated, finish: finishOllama,
 	}

@@ -26,7 +26,7 @@ func read(s *system, settings string) ([]pair, error) {
 	if !utf8.ValidString(settings) {
 		return nil, fault.New(fault.Usage, "chain import", s.name, "the settings are not UTF-8 text")
 	}
-	trimmed := strings.TrimSpace(settings)
+	trimmed := strings.TrimSpace(strings.TrimPrefix(settings, "\ufeff"))
 	switch {
 	case strings.HasPrefix(trimmed, "{"):
 		return readObject(s, []byte(trimmed), true)
@@ -41,8 +41,11 @@ func read(s *system, settings string) ([]pair, error) {
 			words = words[1:]
 		}
 		return readFlags(s, words)
+	case !s.lines:
+		return nil, fault.New(fault.Usage, "chain import", s.name, "the settings begin with %s", fault.Quote(strings.Fields(trimmed)[0], 40)).
+			Fix("give %s", s.format)
 	}
-	return readLines(s, trimmed)
+	return readLines(s, strings.TrimPrefix(settings, "\ufeff"))
 }
 
 // isCommand reports whether a text begins with one of the system's programs, as a
@@ -91,6 +94,13 @@ func readObject(s *system, data []byte, outer bool) ([]pair, error) {
 		var value any
 		if err := v.Decode(&value); err != nil {
 			return nil, bad(err)
+		}
+		if _, object := value.(map[string]any); object && s.params[normal(name)].kind == text {
+			var compact bytes.Buffer // in its own order: that of a schema's properties counts
+			if err := json.Compact(&compact, raw); err != nil {
+				return nil, bad(err)
+			}
+			value = compact.String()
 		}
 		out = append(out, pair{name, value, true})
 	}

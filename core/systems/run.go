@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"lab/core/chain"
@@ -20,9 +21,18 @@ func seedSetting() target {
 			d.NoEquivalent = append(d.NoEquivalent, Note{"seed", show(v), "a random seed; lab runs have a fixed one"})
 			return nil
 		}
-		d.Seed = &n
-		return nil
+		return once(&d.Seed, n)
 	}}
+}
+
+// once sets what a setting of several names says, and returns an error when
+// another of them said something else.
+func once[T comparable](to **T, v T) error {
+	if *to != nil && **to != v {
+		return fmt.Errorf("is given by another name as %v", **to)
+	}
+	*to = &v
+	return nil
 }
 
 func tokensSetting() target {
@@ -32,11 +42,12 @@ func tokensSetting() target {
 		}
 		n := int(v.(int64))
 		if n < 1 {
-			d.NoEquivalent = append(d.NoEquivalent, Note{"max tokens", show(v), "no limit; give lab generate --max-tokens"})
+			if note := (Note{"max tokens", show(v), "no limit; give lab generate --max-tokens"}); !slices.Contains(d.NoEquivalent, note) {
+				d.NoEquivalent = append(d.NoEquivalent, note)
+			}
 			return nil
 		}
-		d.MaxTokens = &n
-		return nil
+		return once(&d.MaxTokens, n)
 	}}
 }
 
@@ -46,8 +57,7 @@ func samplesSetting() target {
 		if v.(int64) < 1 || v.(int64) > math.MaxInt32 {
 			return fmt.Errorf("is outside 1 to %d", math.MaxInt32)
 		}
-		d.Samples = &n
-		return nil
+		return once(&d.Samples, n)
 	}}
 }
 

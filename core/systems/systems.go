@@ -9,6 +9,7 @@
 package systems
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ type system struct {
 	name   string
 	compat string            // the rules that its stages follow; empty: lab's own
 	format string            // what Import reads
+	lines  bool              // it is lines, if neither flags nor JSON
 	order  []string          // names of stages, as the system applies them
 	params map[string]target // by normalised name of the setting
 	known  map[string]string // settings without equivalent: why
@@ -55,6 +57,8 @@ type system struct {
 	unrelated []string // settings that do not concern the distribution
 	switches  []string // flags that take no value
 	programs  []string // how the names of programs begin whose command lines are read
+	escaped   []string // flags in whose texts a backslash has a meaning
+	ones      []string // settings without equivalent that ask for nothing when they are 1
 	// finish sets what depends on several settings.
 	finish func(*draft) error
 }
@@ -98,7 +102,7 @@ type draft struct {
 	order  []string
 	given  map[string]any     // by normalised name
 	search map[string]float64 // settings of a search rather than of the chain
-	own    string             // stage that follows lab's rule, not the system's
+	own    []string           // stages that follow lab's rule, not the system's
 }
 
 // Systems returns the names that Import takes, in the order of listings.
@@ -189,6 +193,9 @@ func (d *draft) take(g pair) error {
 		return d.unknown(g.name, key)
 	case g.value == nil: // JSON null: the default
 		return nil
+	case lost && d.sys.asksNothing(key, g):
+		d.Off = append(d.Off, Note{g.name, show(g.value), "this value asks for nothing"})
+		return nil
 	case lost:
 		d.NoEquivalent = append(d.NoEquivalent, Note{g.name, show(g.value), why})
 		return nil
@@ -211,6 +218,31 @@ func (d *draft) take(g pair) error {
 	}
 	d.set(t, v, d.sys.name+" "+g.name)
 	return nil
+}
+
+// asksNothing reports whether a setting without equivalent has a value that asks
+// for nothing: false, 0, an empty text, list or object, or 1 where that is it.
+func (s *system) asksNothing(key string, g pair) bool {
+	if word, ok := g.value.(string); ok && !g.object && word != "" { // as JSON would have it
+		g.value = word == "true"
+		if word != "false" {
+			g.value = json.Number(word)
+		}
+	}
+	switch x := g.value.(type) {
+	case bool:
+		return !x
+	case string:
+		return x == ""
+	case []any:
+		return len(x) == 0
+	case map[string]any:
+		return len(x) == 0
+	case json.Number:
+		f, err := x.Float64()
+		return err == nil && (f == 0 || f == 1 && slices.Contains(s.ones, key))
+	}
+	return false
 }
 
 // free returns an error when a setting of a stage has a value already.
@@ -292,6 +324,12 @@ func (d *draft) unknown(name, key string) error {
 
 func show(v any) string {
 	s := []rune(fmt.Sprint(v))
+	switch v.(type) {
+	case []any, map[string]any:
+		if b, err := json.Marshal(v); err == nil {
+			s = []rune(string(b))
+		}
+	}
 	if len(s) > 60 {
 		return string(s[:59]) + "…"
 	}

@@ -164,7 +164,9 @@ func TestImportRefuses(t *testing.T) {
 		{"no object", "vllm", `{"temperature": }`, "no JSON object"},
 		{"something behind the object", "vllm", `{"temperature": 1} x`, "no JSON object"},
 		{"a list for a number", "vllm", `{"temperature": [1]}`, "is not a number"},
-		{"a line of three words", "ollama", "PARAMETER top_k 4 5", "line 1"},
+		{"what no flags are", "llama.cpp", "sudo llama-cli --temp 1", `the settings begin with "sudo"; give a command line`},
+		{"nor JSON", "vllm", "SamplingParams(temperature=0.8)", "give SamplingParams or an API request, in JSON"},
+		{"a line of three words", "ollama", "PARAMETER top_k 4 5", "4 5 is not a number"},
 		{"an unknown sampler", "llama.cpp", "--samplers top_k;foo", `names the sampler "foo"`},
 		{"an unknown letter", "llama.cpp", "--sampler-seq kz", `letter 'z'`},
 		{"a sampler number out of range", "koboldcpp", `{"sampler_order": [7]}`, "sampler number 7"},
@@ -173,14 +175,22 @@ func TestImportRefuses(t *testing.T) {
 		{"a token id below 0", "vllm", `{"allowed_token_ids": [-4]}`, "token id -4"},
 		{"a bias that is none", "vllm", `{"logit_bias": {"5": "x"}}`, "bias x"},
 		{"bytes that are no text", "ollama", "PARAMETER stop \xff", "not UTF-8"},
-		{"an open text in three quotes", "ollama", "TEMPLATE \"\"\"a\nPARAMETER top_k 3", "line 1: a text in three quotes does not end"},
+		{"an open text in three quotes", "ollama", "TEMPLATE \"\"\"a\nPARAMETER top_k 3", "line 1: a text in quotes does not end"},
+		{"an open text in one quote", "ollama", "FROM m\nLICENSE \"a\nPARAMETER top_k 3", "line 2: a text in quotes does not end"},
+		{"a parameter without a value", "ollama", "PARAMETER top_k", "line 1"},
+		{"two seeds", "llama.cpp", "-s 1 --seed 2", "2 is given by another name as 1"},
+		{"two limits", "llama.cpp", `{"n_predict": 5, "max_tokens": 9}`, "9 is given by another name as 5"},
+		{"an escape that is no text", "llama.cpp", `-r '\xff'`, "is not UTF-8 text"},
 		{"an unknown instruction", "ollama", "FOO 3", "is not one of its settings"},
 		{"the value of a flag is the next word", "llama.cpp", "--temp --top-k", "--top-k is not a number"},
 		{"an unknown flag behind which nothing is read", "llama.cpp", "--tempp x y", `did you mean "temp"?`},
 		{"more tokens than there are", "vllm", `{"max_tokens": 9007199254740993}`, "is above 2147483647"},
 		{"a format that is none", "vllm", `{"response_format": {"type": "xml"}}`, "neither text, json_object"},
 		{"two formats", "vllm", `{"guided_regex": "a", "guided_choice": ["b"]}`, "the same setting as guided_regex"},
-		{"structured by nothing", "vllm", `{"structured_outputs": {}}`, "names neither regex"},
+		{"structured by nothing", "vllm", `{"structured_outputs": {}}`, "names not one of regex, choice, grammar, json and json_object, but 0"},
+		{"structured by two", "vllm", `{"structured_outputs": {"regex": "a", "json_object": true}}`, "but 2"},
+		{"structured by what lab does not have", "vllm", `{"guided_decoding": {"structural_tag": "x"}}`, `has the setting "structural_tag"`},
+		{"breakers that are no list", "koboldcpp", `{"dry_sequence_breakers": "x"}`, "x is not a list of texts"},
 		{"an unknown setting of a watermark", "transformers", `{"watermarking_config": {"ratioo": 1}}`, `has the setting "ratioo"`},
 		{"a key that is none", "transformers", `{"watermarking_config": {"keys": ["a"]}}`, "has a key that is not a number"},
 		{"far too long", "vllm", strings.Repeat(" ", mostSettings+1), "more than"},
@@ -197,7 +207,8 @@ func TestImportRefuses(t *testing.T) {
 
 func TestSplitIsThatOfAShell(t *testing.T) {
 	for text, want := range map[string][]string{
-		`a  b`: {"a", "b"}, `'a b'c`: {"a bc"}, `"a\"b"`: {`a"b`}, `a\ b`: {"a b"}, `'a\n'`: {`a\n`}, `"\n"`: {"\n"}, `""`: {""}, `'it'\''s'`: {"it's"},
+		`a  b`: {"a", "b"}, `'a b'c`: {"a bc"}, `"a\"b"`: {`a"b`}, `a\ b`: {"a b"}, `'a\n'`: {`a\n`}, `"\n"`: {`\n`}, `""`: {""}, `'it'\''s'`: {"it's"},
+		"a \\\n b\\\r\nc": {"a", "bc"}, "\"a\\\nb\"": {"ab"}, "'a\\\nb'": {"a\\\nb"}, `"\$x\y"`: {`$x\y`},
 	} {
 		if got, err := split(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v; want %q", text, got, err, want)

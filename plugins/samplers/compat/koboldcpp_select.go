@@ -14,7 +14,7 @@ const afterKobold = "not in the release of October 2024, whose rules these are; 
 func koboldSelect() []Rule {
 	return []Rule{
 		{Sampler: "greedy", Term: "top_k 1"},
-		{Sampler: "bad_words", Term: "banned_tokens"},
+		{Sampler: "bad_words", Term: "banned_tokens", Differs: "bans every token whose text contains one of the texts; here a text is the token that is spelled so"},
 		{Sampler: "ignore_eos", Term: "use_default_badwordsids"},
 		{Sampler: "grammar", Term: "grammar"},
 		{Sampler: "top_n_sigma", Term: "nsigma", Differs: afterKobold},
