@@ -5,6 +5,8 @@ package host_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,8 +21,12 @@ import (
 	"lab/core/plugin/sampler"
 )
 
-func quick(o *host.Options) {
-	o.Deadlines = host.Deadlines{Call: time.Second, Forward: time.Second}
+// quick gives a plugin that never answers one second. Where every call is
+// answered the usual deadlines hold, so that no machine is too slow for the test.
+func quick(o *host.Options, how string) {
+	if strings.Contains(how, "hang") || strings.Contains(how, "stop") {
+		o.Deadlines = host.Deadlines{Call: time.Second, Forward: time.Second}
+	}
 }
 
 func killPlugin(t *testing.T, pid []byte) {
@@ -43,7 +49,7 @@ func TestCrashedSamplerCallIsRepeated(t *testing.T) {
 			t.Run(how+" "+transport, func(t *testing.T) {
 				t.Parallel()
 				f := newHost(t, func(o *host.Options) {
-					quick(o)
+					quick(o, how)
 					if change != nil {
 						change(o)
 					}
@@ -112,7 +118,7 @@ func TestRestartLimit(t *testing.T) {
 	for how, says := range map[string]string{"kill": "signal: killed", "exit": "exit status 7", "hang": "did not answer within 1s"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			f := newHost(t, quick, "good", "other")
+			f := newHost(t, func(o *host.Options) { quick(o, how) }, "good", "other")
 			f.arm(how + "-always")
 			ctx := context.Background()
 			call := func() *sampler.Call {
@@ -202,12 +208,12 @@ func TestModelIsReplayedAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := drive(t, m, func(int) {})
-	for _, how := range []string{"model-kill", "model-exit", "model-hang", "edit-kill", "from outside"} {
+	for _, how := range []string{"model-kill", "model-exit", "model-hang", "edit-kill", "from outside", "and again while it is fed anew"} {
 		for transport, change := range map[string]func(*host.Options){"plane": nil, "inline": inline} {
 			t.Run(how+" "+transport, func(t *testing.T) {
 				t.Parallel()
 				f := newHost(t, func(o *host.Options) {
-					quick(o)
+					quick(o, how)
 					if change != nil {
 						change(o)
 					}
@@ -220,6 +226,9 @@ func TestModelIsReplayedAfterACrash(t *testing.T) {
 					switch {
 					case how == "from outside":
 						killPlugin(t, []byte(f.await("opened")))
+					case strings.HasPrefix(how, "and again"):
+						f.arm("model-kill")
+						f.arm("second-kill")
 					case strings.HasPrefix(how, "edit") == (step == 1 || step == 3):
 						f.arm(how)
 					}
@@ -239,6 +248,37 @@ func TestModelIsReplayedAfterACrash(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A model whose process keeps dying is given up like any plugin, and its
+// sequences are as they were before the call.
+func TestModelThatKeepsDyingIsGivenUp(t *testing.T) {
+	f := newHost(t, nil, "good")
+	ctx := context.Background()
+	m, err := f.OpenModel(ctx, "chatter", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := func(start int, tokens ...int32) error {
+		_, err := m.Forward(ctx, []model.Input{{Seq: 1, Start: start, Tokens: tokens, Want: model.Last, Scores: m.Rows(1)}})
+		return err
+	}
+	if err := forward(0, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	f.arm("model-exit-always")
+	err = forward(2, 3)
+	for _, s := range []string{`plugin "good"`, "3 attempts", "exit status 7", "about to exit"} {
+		if err == nil || !strings.Contains(err.Error(), s) || fault.KindOf(err) != fault.Plugin {
+			t.Errorf("the error lacks %q: %v", s, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(f.dir, "model-exit-always")); err != nil {
+		t.Fatal(err)
+	}
+	if err := forward(2, 3); err != nil {
+		t.Errorf("it stays broken: %v", err)
 	}
 }
 
@@ -281,7 +321,7 @@ func TestOtherWeightsAfterACrashAreRefused(t *testing.T) {
 }
 
 // A caller that gives up gets its error soon, and what it abandoned does not
-// write into its rows afterwards.
+// write into its rows afterwards: its process is gone.
 func TestAbandonedCallLeavesRowsAlone(t *testing.T) {
 	f := newHost(t, nil, "good")
 	m, err := f.OpenModel(context.Background(), "chatter", nil)
@@ -290,35 +330,32 @@ func TestAbandonedCallLeavesRowsAlone(t *testing.T) {
 	}
 	row := m.Rows(1)[0]
 	fill(&row)
-	f.arm("slow")
-	for _, tt := range []struct {
-		name string
-		kind fault.Kind
-		ctx  func() (context.Context, context.CancelFunc)
-	}{
-		{"deadline", fault.Limit, func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(context.Background(), 50*time.Millisecond)
-		}},
-		{"cancelled before", fault.Interrupted, func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(context.Background())
-			cancel()
-			return ctx, cancel
-		}},
-	} {
-		ctx, cancel := tt.ctx()
-		err := f.Runner("good").Run(ctx, &sampler.Call{Stages: stages("crash"), Items: []*sampler.Item{{Scores: row}}})
-		cancel()
-		if fault.KindOf(err) != tt.kind {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+	run := func(ctx context.Context) error {
+		return f.Runner("good").Run(ctx, &sampler.Call{Stages: stages("crash"), Items: []*sampler.Item{{Scores: row}}})
 	}
-	for i := range row.Values {
-		row.Values[i] = 1
+	f.arm("hang")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error)
+	go func() { done <- run(ctx) }()
+	pid, err := strconv.Atoi(f.await("about to hang"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	time.Sleep(700 * time.Millisecond) // longer than the abandoned stage sleeps
-	for i, v := range row.Values {
-		if v != 1 {
-			t.Fatalf("score %d was written after the call was given up: %v", i, v)
-		}
+	cancel()
+	if err := <-done; fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("cancelled: %v", err)
+	}
+	if alive(pid) {
+		t.Error("what was abandoned goes on")
+	}
+	if err := run(ctx); fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("cancelled before: %v", err)
+	}
+	late, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	f.arm("hang")
+	if err := run(late); fault.KindOf(err) != fault.Limit {
+		t.Errorf("deadline: %v", err)
 	}
 }

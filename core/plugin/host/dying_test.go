@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,9 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"lab/core/dist"
 	"lab/core/plugin/host"
 	"lab/core/plugin/model"
 	"lab/core/plugin/sampler"
@@ -30,12 +26,24 @@ import (
 // plugins, of which the last knows nothing of the lifeline, shares memory with
 // two, says where everything is, and waits.
 func beHost(dir string) {
-	h, err := host.New(host.Options{SocketDir: dir, PlaneDir: dir, Builtins: []host.Command{
+	back, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	// Those who remove what is left see the folder from another one.
+	if err := os.Chdir(filepath.Dir(dir)); err != nil {
+		panic(err)
+	}
+	h, err := host.New(host.Options{SocketDir: dir, PlaneDir: filepath.Base(dir), Builtins: []host.Command{
 		{Name: "good", Argv: host.Self(serveWord, "good")},
 		{Name: "family", Argv: host.Self(serveWord, "family"), Env: []string{"LAB_TEST_DIR=" + dir}},
 		{Name: "fossil", Argv: host.Self(serveWord, "fossil-"+firstForm), Env: []string{"LAB_TEST_DIR=" + dir}},
 	}})
 	if err != nil {
+		panic(err)
+	}
+	h.Rows(5, 1) // shared memory before there is a plugin, or anybody to tell of it
+	if err := os.Chdir(back); err != nil {
 		panic(err)
 	}
 	ctx := context.Background()
@@ -157,6 +165,82 @@ func TestPluginsDieWithTheirHost(t *testing.T) {
 	}
 }
 
+// beStartingHost is a host that is killed while it starts plugins, which know of
+// no lifeline and never shake hands.
+func beStartingHost(dir string) {
+	opt := host.Options{SocketDir: dir, PlaneDir: dir}
+	for i := range 8 {
+		opt.Builtins = append(opt.Builtins, host.Command{Name: fmt.Sprintf("dumb%d", i), Argv: host.Self(serveWord, "dumb"), Env: []string{"LAB_TEST_DIR=" + dir}})
+	}
+	h, err := host.New(opt)
+	if err != nil {
+		panic(err)
+	}
+	for i := range 8 {
+		h.Warm(fmt.Sprintf("dumb%d", i))
+	}
+	select {}
+}
+
+// A host killed while it starts plugins takes those with it that it could not
+// yet tell anybody of.
+func TestPluginsDieWithAHostThatWasStartingThem(t *testing.T) {
+	for round := range 4 {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			dir := shortDir(t)
+			argv := host.Self("be-starting-host", dir)
+			cmd := exec.Command(argv[0], argv[1:]...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+			eventually(t, "some plugin is started", func() bool { return len(notedPIDs(t, dir)) > round })
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			eventually(t, "nothing is left on disk", func() bool { return len(remains(t, dir)) == 0 })
+			eventually(t, "all processes are gone", func() bool {
+				return !slices.ContainsFunc(append(notedPIDs(t, dir), given(dir)...), alive)
+			})
+		})
+	}
+}
+
+// notedPIDs returns the processes that noted themselves in a folder.
+func notedPIDs(t *testing.T, dir string) []int {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "dumb-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, path := range paths {
+		if pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), "dumb-")); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// given returns the processes whose environment names a folder for notes, where
+// that can be seen.
+func given(dir string) []int {
+	var pids []int
+	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range paths {
+		env, err := os.ReadFile(path)
+		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), "LAB_TEST_DIR="+dir) {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func signalAll(t *testing.T, pids []int, sig syscall.Signal) {
 	t.Helper()
 	for _, pid := range pids {
@@ -224,69 +308,6 @@ func children(t *testing.T, parent int) []int {
 	return pids
 }
 
-// beFullHost is a host for which every file system is full: no file of it may
-// grow. It prints what a model and a sampler make of it, and its warnings.
-func beFullHost(dir string) {
-	signal.Ignore(syscall.SIGXFSZ) // the write fails instead
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 12, Max: 1 << 12}); err != nil {
-		panic(err)
-	}
-	h, err := host.New(host.Options{SocketDir: dir, Builtins: []host.Command{{Name: "good", Argv: host.Self(serveWord, "good")}}})
-	if err != nil {
-		panic(err)
-	}
-	defer h.Close()
-	row := sampleOnce(h)
-	fmt.Printf("%x\n", packed(row.Values))
-	fmt.Println(strings.Join(h.Warnings(), "\n"))
-	_ = h.Close()
-	os.Exit(0)
-}
-
-// sampleOnce returns the row that a model and a stage leave.
-func sampleOnce(h *host.Host) dist.Scores {
-	ctx := context.Background()
-	m, err := h.OpenModel(ctx, "chatter", nil)
-	if err != nil {
-		panic(err)
-	}
-	var row dist.Scores
-	for i := range 3 {
-		rows := m.Rows(20)
-		if _, err := m.Forward(ctx, []model.Input{{Seq: uint64(i), Tokens: []int32{1, 2}, Want: model.Last, Scores: rows[:1]}}); err != nil {
-			panic(err)
-		}
-		it := &sampler.Item{Scores: rows[0]}
-		if err := h.Runner("good").Run(ctx, &sampler.Call{Stages: stages("halve"), Items: []*sampler.Item{it}}); err != nil {
-			panic(err)
-		}
-		row = it.Scores.Clone()
-	}
-	return row
-}
-
-// With /dev/shm full and the folder for temporary files too, rows travel as
-// bytes: the same numbers, and one warning.
-func TestFullSharedMemoryMeansBytes(t *testing.T) {
-	dir := shortDir(t)
-	argv := host.Self("be-full-host", dir)
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	row := sampleOnce(newHost(t, nil, "good").Host)
-	if want := fmt.Sprintf("%x", packed(row.Values)); lines[0] != want {
-		t.Errorf("the row is %s, want %s", lines[0], want)
-	}
-	if len(lines) != 2 || !strings.Contains(lines[1], "rows travel as bytes") || !strings.Contains(lines[1], "too large") {
-		t.Errorf("warnings: %q", lines[1:])
-	}
-	if left := remains(t, dir); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
 // remains lists the folders, sockets and planes of hosts in a folder.
 func remains(t *testing.T, dir string) []string {
 	t.Helper()
@@ -333,12 +354,22 @@ func TestRemainsOfDeadHostsAreSwept(t *testing.T) {
 	young := make("lab-plug-new-4", "plane-1")
 	stale := make("lab-plug-new-5", "plane-1")
 	other := make("lab-plug-mine", "plane-1")
+	elsewhere := make("elsewhere", "plane-1", "8/s")
+	linked := filepath.Join(dir, "lab-plug-6")
+	hollow := make("lab-plug-7")
+	for path, to := range map[string]string{linked: elsewhere, filepath.Join(hollow, "plane-1"): filepath.Join(elsewhere, "plane-1"), filepath.Join(hollow, "8"): filepath.Join(elsewhere, "8")} {
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, path := range []string{fresh, young} {
 		if err := os.Chtimes(path, time.Now(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	live := newHost(t, func(o *host.Options) { o.SocketDir = dir }, "good")
+	others := remains(t, dir)
+	here := func(o *host.Options) { o.SocketDir, o.PlaneDir = dir, dir }
+	live := newHost(t, here, "good")
 	if _, err := live.Plugin(context.Background(), "good"); err != nil {
 		t.Fatal(err)
 	}
@@ -347,24 +378,36 @@ func TestRemainsOfDeadHostsAreSwept(t *testing.T) {
 			t.Errorf("%s of a dead host stays", path)
 		}
 	}
-	for _, path := range []string{filepath.Join(precious, "thesis.txt"), filepath.Join(young, "plane-1"), filepath.Join(other, "plane-1")} {
-		if _, err := os.Stat(path); err != nil {
+	for _, path := range []string{filepath.Join(precious, "thesis.txt"), filepath.Join(young, "plane-1"), filepath.Join(other, "plane-1"),
+		linked, filepath.Join(elsewhere, "plane-1"), filepath.Join(elsewhere, "8", "s"), hollow} {
+		if _, err := os.Lstat(path); err != nil {
 			t.Errorf("%s is gone", path)
 		}
 	}
 	if runtime.GOOS != "linux" {
 		return // locks of one process do not exclude each other everywhere
 	}
-	for _, path := range remains(t, dir) { // a folder in use is not swept, however old
+	m, err := live.OpenModel(context.Background(), "chatter", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	it := &sampler.Item{Scores: m.Rows(1)[0]}
+	fill(&it.Scores)
+	owned := slices.DeleteFunc(remains(t, dir), func(path string) bool { return slices.Contains(others, path) }) // not swept, however old
+	for _, path := range owned {
 		if filepath.Dir(path) == dir {
 			_ = os.Chtimes(path, old, old)
 		}
 	}
-	second := newHost(t, func(o *host.Options) { o.SocketDir = dir }, "good")
+	second := newHost(t, here, "good")
 	if _, err := second.Plugin(context.Background(), "good"); err != nil {
 		t.Fatal(err)
 	}
-	it := &sampler.Item{Scores: dist.NewDense([]float32{1, 2})}
+	for _, path := range owned {
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("%s, which is in use, is gone", path)
+		}
+	}
 	if err := live.Runner("good").Run(context.Background(), &sampler.Call{Stages: stages("halve"), Items: []*sampler.Item{it}}); err != nil {
 		t.Errorf("the first host is disturbed: %v", err)
 	}

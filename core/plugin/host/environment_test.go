@@ -50,7 +50,7 @@ func TestPluginsSeeOnlyTheEnvironmentTheyDeclare(t *testing.T) {
 	basis := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_NUMERIC", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 	handshake := []string{"LAB_PLUGIN_COOKIE", "LAB_PLUGIN_LIFELINE", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_UNIX_SOCKET_DIR",
 		"PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT"} // the last two are go-plugin's, for systems without unix sockets
-	secrets := []string{"AWS_SECRET_ACCESS_KEY", "LAB_PLUGIN_PATH", "PYTHONPATH", "LD_PRELOAD_X", "LANGUAGE", "PATHX", "LC", "XDG_DATA_HOME", "SSH_AUTH_SOCK"}
+	secrets := []string{"AWS_SECRET_ACCESS_KEY", "LAB_PLUGIN_PATH", "PYTHONPATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "LANGUAGE", "PATHX", "LC", "XDG_DATA_HOME", "SSH_AUTH_SOCK"}
 	tmp := t.TempDir()
 	for _, name := range slices.Concat(basis, secrets, []string{"LAB_TEST_DECLARED"}) {
 		switch name {

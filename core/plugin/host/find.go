@@ -95,7 +95,7 @@ func (h *Host) add(name, path string) {
 		if other.builtin {
 			kind = "the built-in one"
 		}
-		if other.path != path {
+		if other.path != path && !other.unpinned { // what was given for this command is meant to come first
 			h.warn("plugin %q at %s is ignored: %s comes first", name, path, kind)
 		}
 		return

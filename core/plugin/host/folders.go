@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"lab/core/fault"
 	"lab/core/plugin/internal/child"
@@ -50,6 +53,7 @@ type folders struct {
 	path   string
 	lock   *os.File
 	made   int
+	kept   []string      // folders to be told to the keeper once there is one
 	keeper *child.Keeper // nil without one
 }
 
@@ -94,7 +98,9 @@ func (f *folders) prepare() error {
 	if f.keeper, err = child.StartKeeper(); err != nil {
 		f.warn("a plugin that ignores the end of its host would survive it: there is no shell to watch over them (%v)", err)
 	}
-	f.keeper.Folder(path)
+	for _, path := range append(f.kept, path) {
+		f.keeper.Folder(path)
+	}
 	return nil
 }
 
@@ -102,38 +108,62 @@ func (f *folders) prepare() error {
 func (f *folders) keep(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.path == "" {
+		f.kept = append(f.kept, path)
+		return
+	}
 	f.keeper.Folder(path)
 }
 
-// socketParent returns a folder whose path is short enough for sockets.
+// socketParent returns a folder in which sockets can have an address.
 func socketParent(given string) (string, error) {
-	if given != "" {
-		abs, err := filepath.Abs(given)
-		if err != nil {
-			return "", fault.Wrap(err, fault.Plugin, "socket folder", fault.Quote(given, 120))
-		}
-		if len(abs) > longestParent {
-			return "", fault.New(fault.Plugin, "socket folder", fault.Quote(abs, 120),
-				"its path of %d bytes is too long for the address of a socket", len(abs)).Fix("choose a folder with at most %d bytes", longestParent)
-		}
-		return abs, nil
+	parent := given
+	if given == "" {
+		parent = os.TempDir()
 	}
-	temp := os.TempDir()
-	if len(temp) <= longestParent {
-		return temp, nil
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Plugin, "socket folder", fault.Quote(parent, 120))
+	}
+	problem := unfit(parent)
+	if problem == "" {
+		return parent, nil
+	}
+	const cure = "a folder whose path has at most %d bytes, no '|', no '%%' and nothing unprintable"
+	if given != "" {
+		return "", fault.New(fault.Plugin, "socket folder", fault.Quote(parent, 120), "%s", problem).Fix("choose "+cure, longestParent)
 	}
 	const short = "/tmp"
 	if info, err := os.Stat(short); err != nil || !info.IsDir() {
-		return "", fault.New(fault.Plugin, "socket folder", fault.Quote(temp, 120),
-			"its path of %d bytes is too long for the address of a socket, and there is no %s", len(temp), short).
-			Fix("set TMPDIR to a folder with at most %d bytes", longestParent)
+		return "", fault.New(fault.Plugin, "socket folder", fault.Quote(parent, 120), "%s, and there is no %s", problem, short).
+			Fix("set TMPDIR to "+cure, longestParent)
 	}
 	return short, nil
 }
 
+// unfit says why the path of a folder cannot begin the address of a socket; it
+// returns "" when it can. A '|' ends a field of the handshake, which is one line,
+// and '%' begins an escape in the addresses of gRPC.
+func unfit(path string) string {
+	if len(path) > longestParent {
+		return fmt.Sprintf("its path of %d bytes is too long for the address of a socket", len(path))
+	}
+	for _, c := range path {
+		if c == '|' || c == '%' || c == utf8.RuneError || !unicode.IsPrint(c) {
+			return fmt.Sprintf("its path has %q, which the address of a socket cannot have", c)
+		}
+	}
+	return ""
+}
+
 // privateFolder makes a folder with mode 0700 and a name that cannot be guessed,
-// and locks it, which tells other hosts that its owner lives.
+// and locks it, which tells other hosts that its owner lives. The path returned
+// is absolute: whoever removes the folder may have another working folder.
 func privateFolder(parent string) (string, *os.File, error) {
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", nil, err
+	}
 	made, err := os.MkdirTemp(parent, newPrefix)
 	if err != nil {
 		return "", nil, err

@@ -64,6 +64,9 @@ const (
 	// cancelGrace is how long a call may go on after its caller gave up. Ending
 	// it means to kill the plugin, which may be writing into shared rows.
 	cancelGrace = 250 * time.Millisecond
+	// endGrace is how long a plugin whose connection broke may take to end by
+	// itself: it is about to, or has nothing more to say.
+	endGrace = 2 * time.Second
 	// deathLimit is how long SIGKILL may take: milliseconds, unless the machine
 	// has far more work than cores.
 	deathLimit = 10 * time.Second

@@ -15,6 +15,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -54,6 +56,10 @@ func (h *hostile) Describe(context.Context, *wire.DescribeRequest) (*wire.Descri
 		Samplers: []*wire.SamplerDeclaration{wire.PutSampler(declare("lie", sampler.Reshape))},
 		Backends: []*wire.BackendDeclaration{wire.PutBackend(chatter{}.Declare())}}
 	switch h.role {
+	case "later": // fields that nobody here knows
+		later(out)
+		later(out.Samplers[0])
+		later(out.Backends[0])
 	case "describe-protocol":
 		out.Protocol = 7
 	case "describe-twice":
@@ -72,6 +78,11 @@ func (h *hostile) Describe(context.Context, *wire.DescribeRequest) (*wire.Descri
 		}
 	}
 	return out, nil
+}
+
+// later adds a field of a later form of the contract to a message.
+func later(m proto.Message) {
+	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, 999, protowire.BytesType), "from tomorrow"))
 }
 
 func (h *hostile) Attach(_ context.Context, req *wire.AttachRequest) (*wire.AttachResponse, error) {
@@ -108,6 +119,11 @@ func (h hostileSampler) Apply(_ context.Context, req *wire.ApplyRequest) (*wire.
 				Place: &wire.Row_Inline{Inline: &wire.Inline{Scores: make([]byte, 4), Ids: make([]byte, 4)}}}}
 		}
 		h.spoil(r)
+		if h.role == "later" {
+			later(r)
+			later(r.Scores)
+			later(out)
+		}
 		out.Items = append(out.Items, r)
 	}
 	return out, nil
@@ -245,6 +261,9 @@ func (h hostileModel) Encode(context.Context, *wire.EncodeRequest) (*wire.Encode
 
 func (h hostileModel) Forward(_ context.Context, req *wire.ForwardRequest) (*wire.ForwardResponse, error) {
 	out := &wire.ForwardResponse{Usage: &wire.Usage{}}
+	if slot := req.GetInputs()[0].GetRows(); len(slot) > 0 {
+		hostileSampler{hostile: h.hostile}.overwrite(&wire.Row{Place: &wire.Row_Slot{Slot: slot[0]}})
+	}
 	for _, in := range req.GetInputs() {
 		o := &wire.Output{}
 		for range in.GetRows() {
@@ -342,7 +361,7 @@ func TestHostileModelsAreRefused(t *testing.T) {
 		{"info-vocab", "outside 1 to"}, {"info-digest", "digest"}, {"info-begin", "begin token"}, {"info-end", "no multiple of 4"},
 		{"info-handle", "handle 0"}, {"pieces-few", "2 pieces for 50"}, {"pieces-beyond", "ends at byte 9"},
 		{"tokens", "token 200"}, {"usage", "below 0"}, {"outputs", "0 of 1 inputs"}, {"rows", "0 of 1 rows"},
-		{"rows-more", "2 of 1 rows"}, {"forward-nan", "NaN"},
+		{"rows-more", "2 of 1 rows"}, {"forward-nan", "NaN"}, {"plane-nan", "NaN"}, {"plane-inf", "Inf"}, {"plane-none", "no token is left"},
 		{"forward-slot", "which it was not given"}, {"forward-tail", "unlisted"},
 	} {
 		t.Run(tt.role, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,9 @@ func (p *plug) launch(ctx context.Context) (*instance, error) {
 		p.log.Debug("the plugin is started once more, with the environment it declares", "variables", strings.Join(more, " "))
 		p.kill(i)
 		p.granted = i.about.environment
+		if err := p.sameFiles(); err != nil {
+			return nil, err
+		}
 		if i, err = p.start(ctx); err != nil {
 			return nil, err
 		}
@@ -92,7 +96,7 @@ func (p *plug) start(ctx context.Context) (*instance, error) {
 		return nil, p.cannotExecute(failed)
 	}
 	if err != nil {
-		return nil, p.explain(ctx, proc, err)
+		return nil, p.explain(ctx, caller, proc, err)
 	}
 	i := &instance{conn: conn, proc: proc, folder: folder, planes: map[uint32]bool{}, texts: map[string]bool{}}
 	if i.about, err = p.describe(caller, i, time.Until(deadline)); err != nil {
@@ -104,7 +108,10 @@ func (p *plug) start(ctx context.Context) (*instance, error) {
 
 func (p *plug) cannotExecute(err error) error {
 	subject := "start"
+	_, missing := os.Stat(p.path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && missing == nil:
+		return p.fault(subject, "%q names an interpreter that is not there", p.path).Fix("correct its #! line, or install the interpreter")
 	case errors.Is(err, fs.ErrNotExist):
 		return p.fault(subject, "%q does not exist", p.path).Fix("build or install it there, or remove it from the plugin folders")
 	case errors.Is(err, fs.ErrPermission):
@@ -115,11 +122,12 @@ func (p *plug) cannotExecute(err error) error {
 	return p.fault(subject, "%q cannot be executed: %v", p.path, err)
 }
 
-// explain says why a process that was started did not become a plugin.
-func (p *plug) explain(ctx context.Context, proc *child.Process, err error) error {
+// explain says why a process that was started did not become a plugin. ctx is the
+// caller's with the deadline of a start.
+func (p *plug) explain(ctx, caller context.Context, proc *child.Process, err error) error {
 	if proc == nil {
 		if ctx.Err() != nil {
-			return p.late(ctx, nil, "nothing was started")
+			return p.late(caller, nil, "nothing was started")
 		}
 		return p.fault("start", "%v", err)
 	}
@@ -139,9 +147,9 @@ func (p *plug) explain(ctx context.Context, proc *child.Process, err error) erro
 		return p.fault("start", "it offers %s over %s", fault.Quote(greeting.Protocol, 40), fault.Quote(greeting.Network, 40)).
 			Fix("serve grpc on a unix socket")
 	case ctx.Err() != nil && !printed:
-		return p.late(ctx, proc, "there was no handshake")
+		return p.late(caller, proc, "there was no handshake")
 	case ctx.Err() != nil:
-		return p.late(ctx, proc, "there was a handshake and then no answer")
+		return p.late(caller, proc, "there was a handshake and then no answer")
 	case !printed:
 		return p.fault("start", "it ended before the handshake (%s); %s", proc.Ending(), words(proc))
 	}
@@ -151,12 +159,12 @@ func (p *plug) explain(ctx context.Context, proc *child.Process, err error) erro
 
 // late is the error of a start that its deadline, its caller or the end of the
 // host has cut short.
-func (p *plug) late(ctx context.Context, proc *child.Process, what string) error {
+func (p *plug) late(caller context.Context, proc *child.Process, what string) error {
 	if p.host.isClosed() {
 		return p.fault("start", "the host was closed meanwhile")
 	}
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return gaveUp(ctx, p.name(), "start")
+	if caller.Err() != nil {
+		return gaveUp(caller, p.name(), "start")
 	}
 	last := ""
 	if proc != nil {

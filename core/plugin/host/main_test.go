@@ -28,15 +28,20 @@ const serveWord = "plugin-serve"
 // TestMain makes this binary the plugins of its own tests: real processes that
 // misbehave on demand.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == serveWord {
-		serveAs(os.Args[2])
-		os.Exit(99) // unreachable
-	}
-	if len(os.Args) == 3 && os.Args[1] == "be-host" {
-		beHost(os.Args[2])
-	}
-	if len(os.Args) == 3 && os.Args[1] == "be-full-host" {
-		beFullHost(os.Args[2])
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case serveWord:
+			serveAs(os.Args[2])
+			os.Exit(99) // unreachable
+		case "be-host":
+			beHost(os.Args[2])
+		case "be-starting-host":
+			beStartingHost(os.Args[2])
+		case "be-full-host":
+			beFullHost(os.Args[2], 1<<12)
+		case "be-filling-host":
+			beFullHost(os.Args[2], 1<<13) // what 20 rows of 50 scores take, and no more
+		}
 	}
 	// A process with the race detector sleeps for a second before it exits, in
 	// case a report is under way; dozens of plugins do so here.
@@ -64,6 +69,7 @@ func serveAs(role string) {
 		fmt.Fprintln(os.Stderr, "cannot find my weights")
 		os.Exit(3)
 	case "dumb":
+		note(fmt.Sprintf("dumb-%d", os.Getpid()), "")
 		select {}
 	case "deaf": // shakes hands and never answers
 		dir, _ := os.MkdirTemp(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "plugin")
@@ -168,6 +174,12 @@ func (f *fixture) arm(name string) {
 	if err := os.WriteFile(filepath.Join(f.dir, name), nil, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// noted reports whether a plugin has noted something.
+func (f *fixture) noted(name string) bool {
+	_, err := os.Stat(filepath.Join(f.dir, name))
+	return err == nil
 }
 
 // await returns what a plugin noted, waiting for it.

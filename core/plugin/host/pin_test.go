@@ -243,6 +243,45 @@ func TestTwoFirstUsesAtOnce(t *testing.T) {
 	}
 }
 
+// What is exchanged while a plugin is started is not started after it: neither
+// when it must be started a second time, for the environment it declares, nor
+// when it was to be recorded.
+func TestExchangedDuringTheStart(t *testing.T) {
+	for name, known := range map[string]bool{"trusted": true, "new": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("LAB_TEST_DECLARED", "secret")
+			p := newProject(t)
+			role := "needy"
+			if !known {
+				role = "good"
+			}
+			p.exe = script(t, p.dir, "mine", role)
+			text, err := os.ReadFile(p.exe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// It exchanges itself, in one step, for something that does the same.
+			text = []byte(strings.Replace(string(text), "\n", "\n(cat \"$0\"; echo '#') >\"$0.new\" && chmod +x \"$0.new\" && mv \"$0.new\" \"$0\"\n", 1))
+			if err := os.WriteFile(p.exe, text, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if known {
+				if _, err := p.lock.Trust("mine", lock.Entry{SHA256: p.digest()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := p.digest()
+			err = use(p.host(), "mine")
+			if err == nil || !strings.Contains(err.Error(), "its files changed while it was in use: SHA-256 "+before+", now "+p.digest()) {
+				t.Errorf("error: %v", err)
+			}
+			if e, ok, err := p.lock.Find("mine"); err != nil || ok != known || known && e.SHA256 != before {
+				t.Errorf("recorded: %+v %t %v", e, ok, err)
+			}
+		})
+	}
+}
+
 // A plugin that cannot be started is not recorded, by use or by trust.
 func TestBrokenPluginIsNotRecorded(t *testing.T) {
 	p := newProject(t)

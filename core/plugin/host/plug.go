@@ -194,8 +194,9 @@ func (p *plug) ask(ctx context.Context, i *instance, op string, limit time.Durat
 		return false, fault.Wrap(err, fault.Plugin, p.name(), op).Fix("report it to the plugin's author: %s", words(i.proc))
 	}
 	if verdict == wire.Gone && ctx.Err() == nil {
-		settle(i, cancelGrace) // lets the process end by itself, so that its own exit status is told
+		settle(i, endGrace) // lets the process end by itself, so that its own exit status is told
 	}
+	ended := i.dead()
 	p.kill(i)
 	switch {
 	case ctx.Err() != nil:
@@ -204,6 +205,9 @@ func (p *plug) ask(ctx context.Context, i *instance, op string, limit time.Durat
 		return false, p.fault(op, "the host was closed during the call")
 	case verdict == wire.Late:
 		return true, p.fault(op, "it did not answer within %v and was killed; %s", limit, words(i.proc))
+	}
+	if !ended {
+		return true, p.fault(op, "%s; %s", problem(err), words(i.proc))
 	}
 	return true, p.fault(op, "it died during the call (%s); %s", i.proc.Ending(), words(i.proc))
 }

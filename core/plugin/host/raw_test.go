@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"lab/core/dist"
@@ -42,7 +43,7 @@ func serveRaw(answer func(method string, request []byte) (mem.BufferSlice, error
 				if strings.HasSuffix(method, "/Shutdown") {
 					os.Exit(0)
 				}
-				return status.Error(codes.Unimplemented, "not here")
+				return flood(stream, method)
 			}
 			var request []byte
 			if err := stream.RecvMsg(&request); err != nil {
@@ -56,6 +57,31 @@ func serveRaw(answer func(method string, request []byte) (mem.BufferSlice, error
 		}))
 	fmt.Printf("1|1|unix|%s|grpc|\n", path)
 	_ = s.Serve(l)
+}
+
+// flood answers go-plugin's own calls: with 1 GiB, nearly, for the stream of a
+// plugin's output when that is the plugin's role.
+func flood(stream grpc.ServerStream, method string) error {
+	if os.Args[2] != "giant-streamstdio" || !strings.HasSuffix(method, "/StreamStdio") {
+		return status.Error(codes.Unimplemented, "not here")
+	}
+	const parts = 1<<10 - 1
+	out := megabytes(parts)
+	out[0] = mem.SliceBuffer(protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.BytesType), (parts-1)<<20))
+	err := stream.SendMsg(out)
+	<-stream.Context().Done() // the host wants no more of it
+	note("flooded", "")
+	return err
+}
+
+// megabytes is that many of them, which are all the same one.
+func megabytes(n int) mem.BufferSlice {
+	out := make(mem.BufferSlice, n)
+	part := mem.SliceBuffer(make([]byte, 1<<20))
+	for i := range out {
+		out[i] = part
+	}
+	return out
 }
 
 // rawCodec passes bytes through.
@@ -80,12 +106,7 @@ func rawBytes(m proto.Message) (mem.BufferSlice, error) {
 func giant(call string) func(string, []byte) (mem.BufferSlice, error) {
 	return func(method string, _ []byte) (mem.BufferSlice, error) {
 		if strings.EqualFold(method, call) {
-			out := make(mem.BufferSlice, 1<<10)
-			part := mem.SliceBuffer(make([]byte, 1<<20))
-			for i := range out {
-				out[i] = part
-			}
-			return out, nil
+			return megabytes(1 << 10), nil
 		}
 		h := &hostile{role: "giant-" + call}
 		switch method {
@@ -137,6 +158,24 @@ func TestGiantAnswersAreRefusedUnread(t *testing.T) {
 				t.Errorf("the other plugin is affected: %v", err)
 			}
 		})
+	}
+}
+
+// What a plugin sends without being asked is bounded too.
+func TestGiantOutputStreamIsRefusedUnread(t *testing.T) {
+	f := newHost(t, nil, "giant-streamstdio")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := f.Plugin(context.Background(), "giant-streamstdio"); err != nil {
+		t.Fatal(err)
+	}
+	f.await("flooded")
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 128<<20 {
+		t.Errorf("the host took %d MiB", took>>20)
+	}
+	if info, err := f.Plugin(context.Background(), "giant-streamstdio"); err != nil || info.Restarts != 0 {
+		t.Errorf("%+v, %v", info, err)
 	}
 }
 

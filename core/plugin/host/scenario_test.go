@@ -33,6 +33,7 @@ func serveScenario(role string) bool {
 	switch role {
 	case "partial": // and then nothing, not even the end of the line
 		fmt.Print("1|1|unix|/tmp")
+		note("printed", "")
 		select {}
 	case "partial-line":
 		fmt.Println("1|1|unix")
@@ -59,6 +60,12 @@ func serveScenario(role string) bool {
 		_ = os.WriteFile(path, nil, 0o600)
 		fmt.Printf("1|1|unix|%s|grpc|\n", path)
 		select {}
+	case "bilingual": // speaks protocol 1 and a later one, and picks what the host does
+		if os.Getenv("PLUGIN_PROTOCOL_VERSIONS") == "1" {
+			serveAs("good")
+		}
+		fmt.Println("1|2|unix|/nowhere|grpc|")
+		select {}
 	case "slow-start":
 		time.Sleep(1500 * time.Millisecond)
 		serveAs("good")
@@ -82,6 +89,32 @@ func TestSlowStartIsWaitedFor(t *testing.T) {
 	f := newHost(t, func(o *host.Options) { o.Deadlines.Start = time.Minute }, "slow-start")
 	if err := use(f, "slow-start"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A plugin of tomorrow that still speaks the protocol of today learns from the
+// host that it is the one to speak; what it says beyond that is passed over.
+func TestLaterPluginsThatSpeakTodaysProtocolWork(t *testing.T) {
+	for _, role := range []string{"bilingual", "hostile-later"} {
+		f := newHost(t, nil, role, "good")
+		stage := "halve"
+		if role == "hostile-later" {
+			stage = "lie"
+		}
+		for _, row := range []dist.Scores{dist.NewDense([]float32{1, 2}), f.Rows(50, 1)[0]} {
+			fill(&row)
+			want := row.Clone()
+			for k := range want.Values {
+				if stage == "halve" {
+					want.Values[k] /= 2
+				}
+			}
+			it := &sampler.Item{Scores: row}
+			if err := f.Runner(role).Run(context.Background(), &sampler.Call{Stages: stages(stage), Items: []*sampler.Item{it}}); err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+			mustEqual(t, role, &want, &it.Scores)
+		}
 	}
 }
 
@@ -124,7 +157,7 @@ func TestPluginTellsALaterHostItsVersion(t *testing.T) {
 
 // The hang of a plugin ends with it and with every child it has.
 func TestHangEndsTheWholeGroup(t *testing.T) {
-	f := newHost(t, quick, "family")
+	f := newHost(t, func(o *host.Options) { quick(o, "hang") }, "family")
 	if _, err := f.Plugin(context.Background(), "family"); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +253,7 @@ func TestSixtyFourPluginsAtOnce(t *testing.T) {
 }
 
 // Nothing that is needed lies in the home folder: without one that can be
-// written to, everything works but the record of a first use.
+// written to, or any, everything works but the record of a first use.
 func TestReadOnlyHome(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Chmod(home, 0o500); err != nil {
@@ -229,18 +262,24 @@ func TestReadOnlyHome(t *testing.T) {
 	if os.Getuid() == 0 { // whom a mode does not keep out
 		home = "/proc"
 	}
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_DATA_HOME", "")
-	f := newHost(t, func(o *host.Options) { o.Dirs = host.SearchPath(nil, home) }, "good")
-	m, err := f.OpenModel(context.Background(), "chatter", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := drive(t, m, func(int) {}); len(got) != 8 {
-		t.Errorf("%d rows", len(got))
-	}
-	if w := f.Warnings(); len(w) != 0 {
-		t.Errorf("warnings: %q", w)
+	for name, set := range map[string]func(){
+		"read-only": func() { t.Setenv("HOME", home) },
+		"absent":    func() { t.Setenv("HOME", filepath.Join(home, "absent")) },
+		"none":      func() { t.Setenv("HOME", ""); _ = os.Unsetenv("HOME") }, // put back at the end
+	} {
+		set()
+		t.Setenv("XDG_DATA_HOME", "")
+		f := newHost(t, func(o *host.Options) { o.Dirs = host.SearchPath(nil, home) }, "good")
+		m, err := f.OpenModel(context.Background(), "chatter", nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := drive(t, m, func(int) {}); len(got) != 8 {
+			t.Errorf("%s: %d rows", name, len(got))
+		}
+		if w := f.Warnings(); len(w) != 0 {
+			t.Errorf("%s: warnings: %q", name, w)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -97,12 +98,13 @@ type crash struct{}
 func (crash) Declare() sampler.Declaration { return declare("crash", sampler.Reshape) }
 
 func (crash) Apply(r *sampler.Row, set param.Values) error {
-	for _, how := range []string{"kill", "exit", "stop", "hang", "fatal", "slow"} {
+	for _, how := range []string{"kill", "exit", "stop", "hang", "fatal"} {
 		if trip(how) || armed(how+"-always") {
 			for i := range r.Scores.Values[:len(r.Scores.Values)/2] {
 				r.Scores.Values[i] = -77
 			}
 			fmt.Fprintf(os.Stderr, "about to %s\n", how)
+			note("about to "+how, strconv.Itoa(os.Getpid()))
 			die(how)
 		}
 	}
@@ -133,8 +135,6 @@ func die(how string) {
 		time.Sleep(time.Minute)
 	case "hang":
 		select {}
-	case "slow":
-		time.Sleep(600 * time.Millisecond)
 	case "fatal":
 		go func() { panic("in a goroutine of its own") }()
 		select {}
@@ -283,7 +283,8 @@ func (m *talk) Forward(_ context.Context, batch []model.Input) (model.Usage, err
 	m.busy = true
 	defer func() { m.busy = false }()
 	for _, how := range []string{"kill", "hang", "exit"} {
-		if trip("model-" + how) {
+		if trip("model-"+how) || armed("model-"+how+"-always") {
+			fmt.Fprintf(os.Stderr, "about to %s\n", how)
 			for _, in := range batch {
 				for i := range in.Scores {
 					in.Scores[i].Values[0] = -77
@@ -291,6 +292,9 @@ func (m *talk) Forward(_ context.Context, batch []model.Input) (model.Usage, err
 			}
 			die(how)
 		}
+	}
+	if trip("second-kill") { // of the process that came after one that died
+		die("kill")
 	}
 	if trip("model-panic") {
 		panic("a model panicked")

@@ -10,7 +10,14 @@
 // was meant: a rebuilt binary, an edited script, another version on another
 // machine. It does not guard against malice of a program of the same user,
 // which could write the file too, and it does not look at what a plugin loads
-// from elsewhere: an interpreter, shared libraries, Python packages.
+// from elsewhere: an interpreter, shared libraries, Python packages, and what
+// Python keeps in __pycache__.
+//
+// The digest is taken by path, just before a process is started. What is put in
+// the place of a file between the two is started, and what is put there while
+// the plugin runs may be read by it, as Python reads modules late: either is
+// refused at the next start. What is recorded is looked at again after the first
+// start, so that an entry is the digest of files that did start.
 //
 // A sorted file that people can read, keep under version control and merge was
 // preferred to signatures, which need keys that nobody here has.

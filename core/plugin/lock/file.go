@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,61 +20,87 @@ const tempPrefix = ".lab.lock-"
 
 // document is the form of the file.
 type document struct {
-	Schema  string          `json:"schema"`
-	Plugins json.RawMessage `json:"plugins"`
+	Schema  string                     `json:"schema"`
+	Plugins map[string]json.RawMessage `json:"plugins"`
 }
 
-// decode reads the file strictly. A key that is not known, or a plugin listed
+// decode reads the file strictly. A key that is not known, or one that is there
 // twice as a merge may leave it, is an error: dropping either would change what
 // is trusted.
 func decode(text []byte) (map[string]Entry, error) {
+	var form struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &form); err != nil {
+		return nil, err
+	}
+	if form.Schema != Schema { // before a key that this form lacks
+		return nil, fmt.Errorf("its schema is %.40q, this lab reads %q", form.Schema, Schema)
+	}
+	if err := uniqueKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
+		return nil, err
+	}
 	var doc document
 	if err := strict(text, &doc); err != nil {
 		return nil, err
 	}
-	if doc.Schema != Schema {
-		return nil, fmt.Errorf("its schema is %.40q, this lab reads %q", doc.Schema, Schema)
-	}
-	entries := map[string]Entry{}
-	d := json.NewDecoder(bytes.NewReader(doc.Plugins))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	if doc.Plugins == nil {
 		return nil, errors.New("it lacks the object \"plugins\"")
 	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := key.(string)
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, err
-		}
+	entries := map[string]Entry{}
+	for _, name := range slices.Sorted(maps.Keys(doc.Plugins)) {
 		var e Entry
-		if err := strict(raw, &e); err != nil {
-			return nil, fmt.Errorf("plugin %.64q: %w", name, err)
+		if err := strict(doc.Plugins[name], &e); err != nil {
+			return nil, fmt.Errorf("plugin %q: %w", name, err)
 		}
 		if err := check(name, e); err != nil {
 			return nil, err
-		}
-		if _, twice := entries[name]; twice {
-			return nil, fmt.Errorf("plugin %q is listed twice", name)
 		}
 		entries[name] = e
 	}
 	return entries, nil
 }
 
+// uniqueKeys reads one value and returns an error when one of its objects has a
+// key twice, or one that this file cannot have: capitals, which would be taken
+// for the key in lower case.
+func uniqueKeys(d *json.Decoder) error {
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := t.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return err
+			}
+			key, _ := t.(string)
+			switch {
+			case seen[key]:
+				return fmt.Errorf("%.64q is listed twice", key)
+			case !plugin.IsName(key):
+				return fmt.Errorf("%.64q is no name of a plugin", key)
+			}
+			seen[key] = true
+		}
+		if err := uniqueKeys(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
 func strict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows its end")
-	}
-	return nil
+	return d.Decode(into)
 }
 
 func check(name string, e Entry) error {

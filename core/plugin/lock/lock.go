@@ -66,7 +66,7 @@ func (l *Lock) Entries() (map[string]Entry, error) {
 	entries, err := decode(text)
 	if err != nil {
 		return nil, fault.New(fault.Data, "read lock", fault.Quote(l.path, 200), "%v", err).
-			Fix("correct the file; or remove it, after which every plugin is trusted anew at its next start")
+			Fix("correct the file, or use the lab that wrote it; or remove it, after which every plugin is trusted anew at its next start")
 	}
 	return entries, nil
 }
@@ -166,6 +166,9 @@ func (l *Lock) update(edit func(map[string]Entry) error) error {
 	defer l.turn.Unlock()
 	path, err := filepath.EvalSymlinks(l.path) // a link stays one
 	if err != nil {
+		if info, err := os.Lstat(l.path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return l.notWritten(errors.New("it is a link that leads nowhere"))
+		}
 		path = l.path
 	}
 	unlock, err := lockFolder(filepath.Dir(path))

@@ -161,6 +161,14 @@ func TestModesAndLinksStay(t *testing.T) {
 	if e := entries(t, l); len(e) != 3 {
 		t.Errorf("what the link leads to lists %v", e)
 	}
+	lost := At(t.TempDir())
+	link(t, filepath.Join(t.TempDir(), "absent"), lost.Path())
+	if _, err := lost.Trust("d", Entry{SHA256: sum(4)}); !errors.Is(err, ErrNotWritten) || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Errorf("a link that leads nowhere: %v", err)
+	}
+	if info, err := os.Lstat(lost.Path()); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("it was replaced (%v)", err)
+	}
 }
 
 // A file that is not understood in full is an error, never an empty lock, and is
@@ -168,22 +176,26 @@ func TestModesAndLinksStay(t *testing.T) {
 func TestMalformedFilesAreRefused(t *testing.T) {
 	good := fmt.Sprintf(`{"sha256": %q, "trusted": "2026-12-02"}`, sum(1))
 	for _, tt := range []struct{ name, text, says string }{
-		{"empty", "", "EOF"},
+		{"empty", "", "unexpected end"},
 		{"not JSON", "trust me", "invalid character"},
-		{"cut short", `{"schema": "lab/lock/1", "plugins": {"a": ` + good, "unexpected EOF"},
+		{"cut short", `{"schema": "lab/lock/1", "plugins": {"a": ` + good, "unexpected end"},
 		{"no schema", `{"plugins": {}}`, `its schema is ""`},
 		{"a later schema", `{"schema": "lab/lock/2", "plugins": {}}`, `"lab/lock/2"`},
+		{"a later schema with a key of its own", `{"schema": "lab/lock/2", "plugins": {}, "keys": {}}`, `"lab/lock/2"`},
 		{"no plugins", `{"schema": "lab/lock/1"}`, `lacks the object`},
-		{"a list of plugins", `{"schema": "lab/lock/1", "plugins": []}`, `lacks the object`},
+		{"a list of plugins", `{"schema": "lab/lock/1", "plugins": []}`, `cannot unmarshal array`},
 		{"null", `{"schema": "lab/lock/1", "plugins": null}`, `lacks the object`},
 		{"an unknown key", `{"schema": "lab/lock/1", "plugins": {}, "extra": 1}`, `unknown field "extra"`},
 		{"an unknown key of a plugin", `{"schema": "lab/lock/1", "plugins": {"a": {"sha512": "x"}}}`, `unknown field "sha512"`},
 		{"twice, as a merge leaves it", `{"schema": "lab/lock/1", "plugins": {"a": ` + good + `, "a": ` + good + `}}`, "listed twice"},
+		{"two digests of one plugin, as a merge leaves them", `{"schema": "lab/lock/1", "plugins": {"a": {"sha256": "` + sum(1) + `", "sha256": "` + sum(2) + `", "trusted": "2026-12-02"}}}`, "listed twice"},
+		{"two lists", `{"schema": "lab/lock/1", "plugins": {"a": ` + good + `}, "plugins": {}}`, "listed twice"},
+		{"a key in capitals", `{"schema": "lab/lock/1", "plugins": {"a": {"sha256": "` + sum(1) + `", "SHA256": "` + sum(2) + `", "trusted": "2026-12-02"}}}`, `"SHA256" is no name`},
 		{"a bad name", `{"schema": "lab/lock/1", "plugins": {"../a": ` + good + `}}`, "no name of a plugin"},
 		{"a short digest", `{"schema": "lab/lock/1", "plugins": {"a": {"sha256": "ab", "trusted": "2026-12-02"}}}`, "no SHA-256"},
 		{"capitals", `{"schema": "lab/lock/1", "plugins": {"a": {"sha256": "` + strings.Repeat("AB", 32) + `", "trusted": "2026-12-02"}}}`, "no SHA-256"},
 		{"no day", `{"schema": "lab/lock/1", "plugins": {"a": {"sha256": "` + sum(1) + `"}}}`, "no day"},
-		{"a tail", `{"schema": "lab/lock/1", "plugins": {}} {}`, "follows its end"},
+		{"a tail", `{"schema": "lab/lock/1", "plugins": {}} {}`, "after top-level value"},
 		{"a merge conflict", "<<<<<<< ours\n{}\n", "invalid character"},
 		{"huge", strings.Repeat(" ", longest+1), "more than"},
 	} {

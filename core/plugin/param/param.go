@@ -156,6 +156,9 @@ func show(v any) string {
 		return fault.Quote(t, 40)
 	}
 	s := []rune(fmt.Sprint(v))
+	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		s = []rune(fmt.Sprintf("%.1f", f)) // a real number that happens to be whole
+	}
 	if len(s) > 40 {
 		return string(s[:39]) + "…"
 	}

@@ -139,7 +139,11 @@ func prefix(err error, op, subject string) error {
 // A real number is never rounded to a whole one.
 func (s Spec) Convert(v any) (any, error) {
 	bad := func() error {
-		return fault.New(fault.Usage, "", s.Name, "%s = %s is not a %s", s.Name, show(v), s.Type)
+		what := "a " + s.Type.String()
+		if s.Type == Bool {
+			what = s.Type.String()
+		}
+		return fault.New(fault.Usage, "", s.Name, "%s = %s is not %s", s.Name, show(v), what)
 	}
 	if s.Type == Tokens {
 		list, err := s.tokensOf(v)

@@ -124,7 +124,7 @@ func (d Declaration) ParamsFor(system string) (param.Specs, error) {
 // contradicts itself.
 func (d Declaration) Validate() error {
 	wrong := func(format string, args ...any) error {
-		return fault.New(fault.Plugin, "declaration", fmt.Sprintf("sampler %q", d.Name), format, args...)
+		return fault.New(fault.Plugin, "declaration", "sampler "+fault.Quote(d.Name, 64), format, args...)
 	}
 	switch {
 	case !param.IsName(d.Name):

@@ -25,7 +25,7 @@ func sh(t *testing.T, script string) (*Process, *lineBook) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.KillAndWait(5 * time.Second) })
+	t.Cleanup(func() { _ = p.KillAndWait(time.Minute) })
 	return p, book
 }
 
@@ -46,12 +46,14 @@ func (b *lineBook) String() string {
 	return strings.Join(b.lines, "\n")
 }
 
-func await(t *testing.T, p *Process, limit time.Duration) {
+// await fails the test when the process does not end within a minute: longer
+// than any machine takes, so that it decides about whether and not about when.
+func await(t *testing.T, p *Process) {
 	t.Helper()
 	select {
 	case <-p.Done():
-	case <-time.After(limit):
-		t.Fatalf("the process did not end within %v", limit)
+	case <-time.After(time.Minute):
+		t.Fatal("the process does not end")
 	}
 }
 
@@ -61,7 +63,7 @@ func TestOutputIsSorted(t *testing.T) {
 	if line, err := out.ReadString('\n'); err != nil || line != "first\n" {
 		t.Errorf("%q, %v", line, err)
 	}
-	await(t, p, 5*time.Second)
+	await(t, p)
 	if _, err := out.ReadByte(); err == nil {
 		t.Error("more than the first line is handed out")
 	}
@@ -81,7 +83,7 @@ func TestOutputIsSorted(t *testing.T) {
 
 func TestSilentProcess(t *testing.T) {
 	p, _ := sh(t, `exit 0`)
-	await(t, p, 5*time.Second)
+	await(t, p)
 	if _, ok := p.FirstLine(); ok || p.Ending() != "exit status 0" || len(p.LastLines()) != 0 {
 		t.Errorf("ending %q, lines %q", p.Ending(), p.LastLines())
 	}
@@ -93,12 +95,8 @@ func TestSilentProcess(t *testing.T) {
 
 // A grandchild that keeps the output open delays nothing and is ended.
 func TestGroupEndsWithItsLeader(t *testing.T) {
-	p, _ := sh(t, `sleep 47 & echo $!; exit 0`)
-	start := time.Now()
-	await(t, p, 2*time.Second)
-	if d := time.Since(start); d > time.Second {
-		t.Errorf("it took %v", d)
-	}
+	p, _ := sh(t, `sleep 3600 & echo $!; exit 0`)
+	await(t, p)
 	line, _ := p.FirstLine()
 	var pid int
 	if _, err := fmt.Sscan(line, &pid); err != nil {
@@ -111,7 +109,7 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // dead, and not yet reaped by whoever adopted it
 		return err == nil && strings.Contains(string(b), ") Z ")
 	}
-	for end := time.Now().Add(5 * time.Second); !gone(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !gone(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the grandchild lives on")
 		}
@@ -121,7 +119,7 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 func TestKillReachesStoppedProcesses(t *testing.T) {
 	p, _ := sh(t, `kill -STOP $$`)
 	time.Sleep(20 * time.Millisecond)
-	if err := p.KillAndWait(2 * time.Second); err != nil {
+	if err := p.KillAndWait(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if p.Ending() != "signal: killed" {
@@ -134,7 +132,7 @@ func TestLifelineAndInput(t *testing.T) {
 	p, book := sh(t, `[ "$`+LifelineEnv+`" = 3 ] || echo "wrong number" >&2
 cat; echo "input ended" >&2
 (cat <&3; echo "lifeline ended" >&2) & sleep 0.2`)
-	await(t, p, 5*time.Second)
+	await(t, p)
 	if s := book.String(); s != "false input ended" {
 		t.Errorf("lines:\n%s", s)
 	}
@@ -142,7 +140,7 @@ cat; echo "input ended" >&2
 
 func TestEndlessLinesAreBounded(t *testing.T) {
 	p, book := sh(t, `head -c 300000 /dev/zero | tr '\0' x >&2`)
-	await(t, p, 5*time.Second)
+	await(t, p)
 	if n := strings.Count(book.String(), "\n") + 1; n < 4 || n > 10 {
 		t.Errorf("%d lines", n)
 	}
@@ -155,7 +153,7 @@ func TestEndlessLinesAreBounded(t *testing.T) {
 
 func TestTheBeginningOfAPanicIsKept(t *testing.T) {
 	p, _ := sh(t, `echo early >&2; echo "panic: out of cheese" >&2; i=0; while [ $i -lt 60 ]; do echo "trace $i" >&2; i=$((i+1)); done`)
-	await(t, p, 5*time.Second)
+	await(t, p)
 	last := p.LastLines()
 	if len(last) != keptLines+1 || last[0] != "panic: out of cheese" || last[keptLines] != "trace 59" {
 		t.Errorf("%q", last)

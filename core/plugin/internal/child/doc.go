@@ -14,7 +14,8 @@
 // one system has them, they follow the thread that started the child, and they
 // would kill the well-behaved child before it has tidied up.
 //
-// A grandchild that leaves the process group is out of reach for all of this.
+// A grandchild that leaves the process group is out of reach while this process
+// lives; the Keeper finds it by its environment where there is /proc.
 //
 // The package knows nothing of gRPC or of what the program is for. Start with
 // [Start].

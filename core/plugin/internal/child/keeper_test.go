@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // group starts a process in a group of its own that ignores what it can.
@@ -26,6 +25,17 @@ func group(t *testing.T) *exec.Cmd {
 		_ = cmd.Wait()
 	})
 	return cmd
+}
+
+// ended reports whether a process has ended. A signal of 0 would not tell: one
+// that nobody has waited for can still be sent it.
+func ended(t *testing.T, cmd *exec.Cmd) bool {
+	t.Helper()
+	pid, err := syscall.Wait4(cmd.Process.Pid, nil, syscall.WNOHANG, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid != 0
 }
 
 func keeper(t *testing.T) *Keeper {
@@ -81,8 +91,8 @@ func TestKeeperEndsWhatIsLeft(t *testing.T) {
 	}
 	<-k.done
 	for _, cmd := range []*exec.Cmd{released, stranger} {
-		if err := syscall.Kill(cmd.Process.Pid, 0); err != nil {
-			t.Errorf("a group that was not the keeper's is gone: %v", err)
+		if ended(t, cmd) {
+			t.Error("a group that was not the keeper's is gone")
 		}
 	}
 	if _, err := os.Stat(mine); !os.IsNotExist(err) {
@@ -90,6 +100,38 @@ func TestKeeperEndsWhatIsLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("another folder is gone: %v", err)
+	}
+}
+
+// What was given a path in one of the folders ends too, although the keeper was
+// told nothing of it: it was started a moment before the end, or has left its
+// group.
+func TestKeeperFindsWhatItWasNotToldOf(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		return // it has nothing to find it by
+	}
+	k := keeper(t)
+	mine, other := folder(t, "a folder"), folder(t, "a folder too")
+	in := func(env string) *exec.Cmd {
+		cmd := exec.Command("sleep", "3600")
+		cmd.Env = append(os.Environ(), env)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd
+	}
+	ours, foreign := in("SOCKETS="+mine+"/1"), in("SOCKETS="+other+"/1")
+	k.Folder(mine)
+	k.die()
+	<-k.done
+	_ = ours.Process.Signal(syscall.SIGTERM) // ends what was left alone
+	if err := ours.Wait(); err == nil || ours.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v", err)
+	}
+	if ended(t, foreign) {
+		t.Error("a process of another folder is gone")
 	}
 }
 
@@ -101,11 +143,11 @@ func TestClosedKeeperLeavesEverythingAlone(t *testing.T) {
 	k.Folder(dir)
 	k.Close()
 	k.Close()
-	if err := syscall.Kill(k.pid, 0); err == nil {
+	if err := syscall.Kill(k.process.Pid, 0); err == nil {
 		t.Error("the keeper is still there")
 	}
-	if err := syscall.Kill(g.Process.Pid, 0); err != nil {
-		t.Errorf("the group is gone: %v", err)
+	if ended(t, g) {
+		t.Error("the group is gone")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the folder is gone: %v", err)
@@ -145,7 +187,7 @@ func TestKeeperTakesPathsAsTheyAre(t *testing.T) {
 func TestDeadOrStoppedKeeperIsDoneWithout(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		k := keeper(t)
-		if err := syscall.Kill(k.pid, sig); err != nil {
+		if err := syscall.Kill(k.process.Pid, sig); err != nil {
 			t.Fatal(err)
 		}
 		if sig == syscall.SIGKILL {
@@ -162,6 +204,26 @@ func TestDeadOrStoppedKeeperIsDoneWithout(t *testing.T) {
 	none.Close()
 }
 
+// A keeper that was stopped until its input was full, and wakes up when that is
+// closed, does not take it for the end of this process.
+func TestKeeperThatWasGivenUpDoesNothing(t *testing.T) {
+	k := keeper(t)
+	g := group(t)
+	k.watch(g.Process.Pid)
+	if err := syscall.Kill(k.process.Pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Repeat("x", 1<<12)
+	for range 1 << 8 { // more than any pipe holds
+		k.tell(line)
+	}
+	_ = syscall.Kill(k.process.Pid, syscall.SIGCONT)
+	<-k.done
+	if ended(t, g) {
+		t.Error("the group is gone")
+	}
+}
+
 // A program started under a keeper is told to it, and released before its number
 // can be another's.
 func TestProcessesAreWatchedWhileTheyLive(t *testing.T) {
@@ -175,7 +237,7 @@ func TestProcessesAreWatchedWhileTheyLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, p, time.Minute)
+	await(t, p)
 	k.die()
 	b := make([]byte, 100)
 	n, _ := r.Read(b)

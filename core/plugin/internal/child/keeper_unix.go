@@ -15,8 +15,11 @@ import (
 // keeperScript is told on its standard input which process groups there are and
 // which folders are theirs. At the end of the input, which comes with the end of
 // this process however it ended, it gives them as long as the contract does and
-// then kills and removes what is left. It is a shell script because a shell is
-// there wherever plugins run, and starts in a millisecond.
+// then kills and removes what is left. Where there is /proc it also kills what
+// was given a path in one of the folders: a program that was started so shortly
+// before the end that nobody could tell of it, or one that left its group. It is
+// a shell script because a shell is there wherever plugins run, and starts in a
+// millisecond.
 const keeperScript = `
 trap '' HUP INT QUIT TERM TSTP
 set -f
@@ -33,6 +36,13 @@ while read -r op what; do
 done
 sleep 2
 for g in $groups; do kill -s KILL -- "-$g" 2>/dev/null; done
+set +f
+for folder do
+	for p in $(grep -lsF -e "=$folder/" /proc/[0-9]*/environ); do
+		p=${p#/proc/}
+		kill -s KILL "${p%/environ}" 2>/dev/null
+	done
+done
 [ $# -eq 0 ] || rm -rf -- "$@"
 `
 
@@ -41,10 +51,10 @@ for g in $groups; do kill -s KILL -- "-$g" 2>/dev/null; done
 // lifeline. Its methods do nothing on a nil Keeper, and are safe for concurrent
 // use.
 type Keeper struct {
-	mu   sync.Mutex
-	in   *os.File
-	pid  int
-	done chan struct{}
+	mu      sync.Mutex
+	in      *os.File
+	process *os.Process
+	done    chan struct{}
 }
 
 // StartKeeper starts a keeper in a session of its own, so that no signal from
@@ -65,7 +75,7 @@ func StartKeeper() (*Keeper, error) {
 		_ = w.Close()
 		return nil, err
 	}
-	k := &Keeper{in: w, pid: cmd.Process.Pid, done: make(chan struct{})}
+	k := &Keeper{in: w, process: cmd.Process, done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
 		close(k.done)
@@ -74,7 +84,7 @@ func StartKeeper() (*Keeper, error) {
 }
 
 // Folder has a folder removed, with all that is in it, when this process ends
-// before [Keeper.Close].
+// before [Keeper.Close]. The path is absolute.
 func (k *Keeper) Folder(path string) {
 	if !strings.Contains(path, "\n") {
 		k.tell("/ " + path)
@@ -85,7 +95,8 @@ func (k *Keeper) watch(pid int)   { k.tell(fmt.Sprintf("+ %d", pid)) }
 func (k *Keeper) release(pid int) { k.tell(fmt.Sprintf("- %d", pid)) }
 
 // tell writes one line. A keeper that was killed, or does not read, is done
-// without: it is the second line of defence.
+// without: it is the second line of defence. The latter is killed, lest it wake
+// up later and take the end of its input for that of this process.
 func (k *Keeper) tell(line string) {
 	if k == nil {
 		return
@@ -97,6 +108,7 @@ func (k *Keeper) tell(line string) {
 	}
 	_ = k.in.SetWriteDeadline(time.Now().Add(time.Second))
 	if _, err := k.in.WriteString(line + "\n"); err != nil {
+		_ = k.process.Kill()
 		_ = k.in.Close()
 		k.in = nil
 	}
@@ -120,7 +132,7 @@ func (k *Keeper) Close() {
 	select {
 	case <-k.done:
 	case <-timer.C: // stopped, or the machine is busy: it has nothing to do any more
-		_ = syscall.Kill(k.pid, syscall.SIGKILL)
+		_ = k.process.Kill()
 		<-k.done
 	}
 }

@@ -82,7 +82,8 @@ func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: opt.SocketDir},
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithUnaryInterceptor(watchSize),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+			// Each call bounds its own answer; what is left are go-plugin's streams.
+			grpc.WithDefaultCallOptions(AtMost(0), grpc.MaxCallSendMsgSize(MaxMessage)),
 			grpc.WithInitialWindowSize(windowSize), grpc.WithInitialConnWindowSize(windowSize),
 			grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
 		},
