@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -37,13 +38,23 @@ type Bench struct {
 	shapes []shape
 	shared RowSource
 	asked  int
-	deaths func() int // processes that ended so far; nil in this process
+	deaths func() int              // processes that ended so far; nil in this process
+	kept   map[string][]remembered // by sampler
+	left   map[string]bool         // samplers that are not to be asked, or not any more
+
+	patience time.Duration // with one call
+	late     bool          // a call under the present law did not come to an end
+}
+
+// asking returns the declarations of the samplers to ask.
+func (b *Bench) asking() []sampler.Declaration {
+	return slices.DeleteFunc(slices.Clone(b.Declarations), func(d sampler.Declaration) bool { return b.left[d.Name] })
 }
 
 // newBench returns a bench for samplers that are applied by r.
 func newBench(ctx context.Context, r sampler.Runner, declarations []sampler.Declaration, opt Options) *Bench {
 	return &Bench{Declarations: declarations, ctx: ctx, runner: r, facts: opt.Facts, seed: opt.Seed,
-		rounds: opt.rounds(), shapes: shapes(), shared: opt.Shared}
+		rounds: opt.rounds(), shapes: shapes(), shared: opt.Shared, kept: map[string][]remembered{}, left: map[string]bool{}, patience: opt.patience()}
 }
 
 // ForSet returns a bench for a set in this process, which is given the texts of
@@ -236,10 +247,17 @@ func (a *Answer) String() string {
 	return s
 }
 
+// copyItem returns an item that shares nothing that a stage could change.
 func copyItem(it *sampler.Item) *sampler.Item {
 	c := *it
-	c.Scores = it.Scores.Clone()
-	c.States, c.Changes, c.Rows = slices.Clone(it.States), nil, nil
+	c.Scores, c.History = it.Scores.Clone(), slices.Clone(it.History)
+	c.States, c.Uniforms, c.Passes, c.Changes, c.Rows = slices.Clone(it.States), nil, nil, nil, nil
+	for _, u := range it.Uniforms {
+		c.Uniforms = append(c.Uniforms, slices.Clone(u))
+	}
+	for k := range it.Passes {
+		c.Passes = append(c.Passes, it.Passes[k].Clone())
+	}
 	return &c
 }
 
@@ -249,17 +267,12 @@ func (b *Bench) Run(qs ...*Question) []Answer { return b.on(b.runner, qs) }
 
 func (b *Bench) on(r sampler.Runner, qs []*Question) []Answer {
 	call := b.call(qs)
-	passes := make([][]dist.Scores, len(qs))
-	for i, q := range qs {
-		it := copyItem(q.Item)
-		for k := range it.Passes {
-			passes[i] = append(passes[i], it.Passes[k].Clone())
-		}
-		call.Items = append(call.Items, it)
+	for _, q := range qs {
+		call.Items = append(call.Items, copyItem(q.Item))
 	}
 	b.asked += len(qs)
-	err := r.Run(b.ctx, call)
-	return answers(call, passes, err)
+	err := b.apply(r, call)
+	return answers(call, qs, err)
 }
 
 // call returns the call of questions that share settings, without its items.
@@ -273,9 +286,8 @@ func (b *Bench) call(qs []*Question) *sampler.Call {
 	return call
 }
 
-// answers takes what a call of one stage left. passes are what the further rows
-// were before.
-func answers(call *sampler.Call, passes [][]dist.Scores, err error) []Answer {
+// answers takes what a call of one stage left, in the order of its questions.
+func answers(call *sampler.Call, qs []*Question, err error) []Answer {
 	out := make([]Answer, len(call.Items))
 	for i, it := range call.Items {
 		out[i] = Answer{Row: it.Scores, Chosen: it.Chosen, Err: err}
@@ -288,13 +300,30 @@ func answers(call *sampler.Call, passes [][]dist.Scores, err error) []Answer {
 			continue
 		}
 		out[i].State, out[i].Change = it.States[0], it.Changes[0]
-		for k := range passes[i] {
-			if !sameBits(&passes[i][k], &it.Passes[k]) {
-				out[i].Err = fault.New(fault.Plugin, call.Stages[0].Sampler, "", "it changed row %d of a further pass, which is read-only", k)
-			}
+		if what := scribbled(qs[i].Item, it); what != "" {
+			out[i].Err = fault.New(fault.Plugin, call.Stages[0].Sampler, "", "it changed %s, which it may only read", what)
 		}
 	}
 	return out
+}
+
+// scribbled names what a stage changed of what it is given to read. In another
+// process that stays unseen, unless a stage after it reads the same.
+func scribbled(before, after *sampler.Item) string {
+	if !slices.Equal(before.History, after.History) {
+		return "the context"
+	}
+	for k := range before.Uniforms {
+		if !slices.Equal(before.Uniforms[k], after.Uniforms[k]) {
+			return "the uniform numbers"
+		}
+	}
+	for k := range before.Passes {
+		if !sameBits(&before.Passes[k], &after.Passes[k]) {
+			return fmt.Sprintf("row %d of a further pass", k)
+		}
+	}
+	return ""
 }
 
 // Refused reports whether an answer is a refusal. One that is not the user's or

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -83,21 +85,27 @@ func TestEveryLawCanBeBroken(t *testing.T) {
 		{"declaration", "silent", "silent", "exit status 3"},
 		{"defaults", "broken", "defaults", "not today"},
 		{"distribution", "broken", "distribution", "which an earlier stage removed"},
+		{"distribution", "broken", "probabilities", "in place of scores"},
+		{"defaults", "broken", "refuses", "gain must be another"},
 		{"ledger", "raw-ledger", "plain", "the entropy after"},
 		{"magnitudes", "broken", "magnitudes", "Inf"},
 		{"one_token", "broken", "one_token", "Inf"},
 		{"large_vocabulary", "broken", "large_vocabulary", "panicked"},
 		{"lowest_id", "broken", "lowest_id", "removes its equal"},
+		{"lowest_id", "broken", "greedy", "not its equal"},
 		{"min_keep", "broken", "min_keep", "1 tokens left"},
 		{"deterministic", "broken", "deterministic", "asked again"},
 		{"batch", "broken", "batch", "of a batch of 7"},
 		{"state", "broken", "state", "at step 1 in turns"},
+		{"state", "broken", "hoarder", "a state of 66000 bytes"},
 		{"chain", "broken", "chain", "in one call"},
+		{"chain", "broken", "scribbler_of_passes", "in one call"},
 		{"chain", "raw-chain", "plain", "in one call"},
 		{"sparse", "broken", "sparse", "for the sparse one"},
 		{"shift", "broken", "shift", "added to every score"},
 		{"off", "broken", "off", "left"},
 		{"unlisted", "broken", "unlisted", "unlisted mass"},
+		{"unlisted", "broken", "tail", "when the model lists all"},
 		{"broken_rows", "broken", "broken_rows", "repairs such rows"},
 		{"broken_rows", "raw-broken_rows", "plain", "an error of kind plugin"},
 		{"settings", "raw-settings", "plain", "it is accepted"},
@@ -105,25 +113,35 @@ func TestEveryLawCanBeBroken(t *testing.T) {
 		{"needs", "raw-needs", "plain", "one row of a further pass more"},
 		{"draws", "broken", "draws", "degrees of freedom"},
 		{"transport", "raw-transport", "plain", "in shared memory"},
+		{"later", "later", "later", "later: tokens"},
 		{"large_batch", "raw-large_batch", "raw-large_batch", "of 64 rows"},
 		{"info", "broken", "model_info", "Parameters:5"},
+		{"info", "broken", "model_shared", "in the second of two open models"},
+		{"info", "broken", "model_shut", "there are no weights"},
 		{"digest", "broken", "model_digest", "sha256:talkb"},
 		{"pieces", "broken", "model_pieces", "</s>"},
 		{"tokenizer", "broken", "model_tokenizer", "decode to"},
+		{"tokenizer", "broken", "model_shown", "whose pieces make"},
 		{"special", "broken", "model_special", "control token"},
+		{"special", "broken", "model_chat", "control token"},
 		{"rows", "broken", "model_rows", "6 tokens are listed"},
 		{"rows", "broken", "model_nan", "NaN"},
+		{"rows", "broken", "model_probabilities", "in place of scores"},
 		{"prefix", "broken", "model_prefix", "in pieces of"},
 		{"fork", "broken", "model_fork", "instead of"},
+		{"fork", "broken", "model_cache", "instead of"},
+		{"fork", "broken", "model_crowd", "in fork"},
 		{"truncate", "broken", "model_truncate", "cut from 24"},
 		{"batch", "broken", "model_batch", "of a batch of 6"},
 		{"refusals", "raw-refusals", "talk", "it is accepted"},
+		{"refusals", "broken", "model_early", "more tokens than the context has"},
 		{"contexts", "broken", "model_contexts", "internal"},
 		{"context_length", "broken", "model_context_length", "they are accepted"},
 		{"usage", "broken", "model_usage", "0 tokens of prefill"},
 		{"hidden", "broken", "model_hidden", "are 0"},
 		{"transport", "raw-model", "talk", "rows in shared memory"},
 		{"large_batch", "broken", "model_large_batch", "as row"},
+		{"large_batch", "broken", "model_clock", "as row"},
 	}
 	// Two of them are reasoned, and fail for a sampler whose facts give no reason;
 	// one needs facts to be asked at all.
@@ -150,12 +168,18 @@ func TestEveryLawCanBeBroken(t *testing.T) {
 }
 
 // A law that a sound sampler may have a reason to break yields a note, unless
-// the sampler's facts give none.
+// the sampler's facts give none, or it can have none.
 func TestReasonedLawsAreNotes(t *testing.T) {
-	for _, law := range []string{"lowest_id", "shift"} {
-		r := ask(t, "broken", conform.Options{Only: []string{law}, Subjects: []string{law}})
-		if c := find(t, r, law, law); c.Outcome != conform.Note || c.Input == "" || r.Err() != nil {
+	for law, subject := range map[string]string{"lowest_id": "even_ids", "shift": "shift", "off": "moved", "large_vocabulary": "slow"} {
+		r := ask(t, "broken", conform.Options{Only: []string{law}, Subjects: []string{subject}, Patience: 2 * time.Second})
+		if c := find(t, r, law, subject); c.Outcome != conform.Note || c.Input == "" || r.Err() != nil {
 			t.Errorf("%s\nwant a note and no error, got %v", c.String(), r.Err())
+		}
+	}
+	for _, subject := range []string{"lowest_id", "greedy"} {
+		r := ask(t, "broken", conform.Options{Only: []string{"lowest_id"}, Subjects: []string{subject}})
+		if c := find(t, r, "lowest_id", subject); c.Outcome != conform.Fail {
+			t.Errorf("%s\nwant a failure: it goes by the scores alone", c.String())
 		}
 	}
 	r := ask(t, "broken", conform.Options{Only: []string{"needs"}, Subjects: []string{"idle"}})
@@ -170,6 +194,16 @@ func TestToRefuseEverythingIsNotToHold(t *testing.T) {
 	for _, c := range ask(t, "broken", opt).Checks {
 		if c.Outcome != conform.NotApplicable || !strings.Contains(c.Reason, "refuse") {
 			t.Errorf("%s", c.String())
+		}
+	}
+	// A backend that opens files may need one; another has to open.
+	for subject, want := range map[string]conform.Outcome{"model_file": conform.NotApplicable, "model_shut": conform.Fail} {
+		r := ask(t, "broken", conform.Options{Only: []string{"info", "digest"}, Subjects: []string{subject}})
+		if c := find(t, r, "info", subject); c.Outcome != want {
+			t.Errorf("%s\nwant %v", c.String(), want)
+		}
+		if c := find(t, r, "digest", subject); c.Outcome != conform.NotApplicable || !strings.Contains(c.Reason, "does not open") {
+			t.Errorf("%s\nwant it said once that it does not open", c.String())
 		}
 	}
 	opt.Facts = map[string]conform.Facts{"refuses": {}}
@@ -189,6 +223,14 @@ func TestTheInputIsShrunk(t *testing.T) {
 	}
 }
 
+// What a plugin says at length is shown in brief.
+func TestALongAnswerIsCut(t *testing.T) {
+	c := find(t, ask(t, "broken", conform.Options{Only: []string{"distribution"}, Subjects: []string{"wordy"}}), "distribution", "wordy")
+	if c.Outcome != conform.Fail || len(c.Got) > 1100 || strings.Contains(c.Got, "\n") || !strings.Contains(c.Got, "panicked") {
+		t.Errorf("%d bytes: %s", len(c.Got), c.String())
+	}
+}
+
 // A plugin whose process ends at every question is not asked all of them.
 func TestAPluginThatDiesIsLeftAlone(t *testing.T) {
 	r := ask(t, "broken", conform.Options{Subjects: []string{"crash"}, Only: []string{"distribution", "sparse", "batch", "state"}})
@@ -199,6 +241,22 @@ func TestAPluginThatDiesIsLeftAlone(t *testing.T) {
 		if c := find(t, r, law, "crash"); c.Outcome != conform.NotApplicable || !strings.Contains(c.Reason, "distribution") {
 			t.Errorf("%s\nwant it left out, with the reason", c.String())
 		}
+	}
+}
+
+// A plugin that hangs is given up after one call, and after three samplers.
+func TestAPluginThatHangsIsLeftAlone(t *testing.T) {
+	r := ask(t, "stuck", conform.Options{Only: []string{"defaults", "sparse", "later", "large_batch"}, Patience: 300 * time.Millisecond})
+	if failed := r.Failed(); len(failed) != 3 || failed[0].Law != "defaults" || !strings.Contains(failed[0].Got, "did not answer within 300ms") {
+		t.Errorf("%v, want three failures that say how long was waited", failed)
+	}
+	for subject, reason := range map[string]string{"stuck_a": `the law "defaults"`, "stuck_d": "3 samplers of the plugin"} {
+		if c := find(t, r, "sparse", subject); c.Outcome != conform.NotApplicable || !strings.Contains(c.Reason, reason) {
+			t.Errorf("%s\nwant it left out because of %s", c.String(), reason)
+		}
+	}
+	if c := find(t, r, "large_batch", "stuck"); c.Outcome != conform.NotApplicable {
+		t.Errorf("%s\nwant no sampler asked", c.String())
 	}
 }
 
@@ -294,6 +352,57 @@ func TestInThisProcess(t *testing.T) {
 			t.Errorf("%s\nwant a failure", c.String())
 		}
 	}
+	t.Run("what is remembered of another row", func(t *testing.T) {
+		fresh, err := sampler.NewSet(brokenSamplers()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := conform.Samplers(t.Context(), set, conform.Options{Only: []string{"deterministic"}, Subjects: []string{"memo"}, SecondSet: fresh})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := find(t, r, "deterministic", "memo"); c.Outcome != conform.Fail || !strings.Contains(c.Got, "in another process") {
+			t.Errorf("%s\nwant a failure", c.String())
+		}
+	})
+	t.Run("what is read only", func(t *testing.T) {
+		for subject, what := range map[string]string{"scribbler": "the context", "scribbler_of_passes": "row 0 of a further pass"} {
+			r, err := conform.Samplers(t.Context(), set, conform.Options{Only: []string{"distribution"}, Subjects: []string{subject}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := find(t, r, "distribution", subject); c.Outcome != conform.Fail || !strings.Contains(c.Got, what) {
+				t.Errorf("%s\nwant a failure that names %s", c.String(), what)
+			}
+		}
+	})
+	t.Run("rows that are under way together", func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+		r, err := conform.Samplers(t.Context(), set, conform.Options{Only: []string{"batch"}, Subjects: []string{"together"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := find(t, r, "batch", "together"); c.Outcome != conform.Fail {
+			t.Errorf("%s\nwant a failure", c.String())
+		}
+	})
+	t.Run("a model that makes impossible edits", func(t *testing.T) {
+		lax := &talker{name: "lax", change: func(m *talk) {
+			m.lax = true
+			m.fork = func(tokens []int32, length int) []int32 {
+				return slices.Clone(tokens[:min(max(length, 0), len(tokens))])
+			}
+			m.cut = m.fork
+		}}
+		r, err := conform.Model(t.Context(), "lax", func(ctx context.Context) (model.Model, error) { return lax.Open(ctx, "", nil) },
+			conform.Options{Only: []string{"refusals"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := find(t, r, "refusals", "lax"); c.Outcome != conform.Fail || !strings.Contains(c.Input, "a cut to more") {
+			t.Errorf("%s\nwant an edit that is accepted", c.String())
+		}
+	})
 	t.Run("a model that grows before it has checked", func(t *testing.T) {
 		early := &talker{name: "early", change: func(m *talk) { m.early = true }}
 		r, err := conform.Model(t.Context(), "early", func(ctx context.Context) (model.Model, error) { return early.Open(ctx, "", nil) },

@@ -18,7 +18,7 @@ func usage(s *speaker) finding {
 	}
 	n := len(c.tokens) - 1
 	seq, other := s.fresh(), s.fresh()
-	ask := func(batch ...model.Input) (model.Usage, error) { s.asked++; return s.m.Forward(s.ctx, batch) }
+	ask := func(batch ...model.Input) (model.Usage, error) { s.asked++; return s.forward(batch) }
 	first, err := ask(model.Input{Seq: seq, Tokens: c.tokens[:n]}, model.Input{Seq: other, Tokens: c.tokens[:1]})
 	if err != nil {
 		return fail(tokensText(c.tokens), err.Error())
@@ -55,7 +55,7 @@ func (s *speaker) hiddenStates(tokens []int32) ([]dist.Scores, []float32, error)
 	in := model.Input{Seq: seq, Tokens: tokens, Want: model.All, Scores: s.rows(len(tokens)), Hidden: make([]float32, len(tokens)*s.info.Hidden)}
 	s.asked++
 	batch := []model.Input{in}
-	if _, err := s.m.Forward(s.ctx, batch); err != nil {
+	if _, err := s.forward(batch); err != nil {
 		return nil, nil, err
 	}
 	return batch[0].Scores, batch[0].Hidden, s.free(seq)
@@ -118,7 +118,7 @@ func modelTransport(s *speaker) finding {
 		batch := []model.Input{{Seq: seq, Tokens: c.tokens, Want: model.All, Scores: slices.Clone(shared)},
 			{Seq: mixed, Tokens: c.tokens, Want: model.Last, Scores: s.rows(1)}}
 		s.asked++
-		_, err = s.m.Forward(s.ctx, batch)
+		_, err = s.forward(batch)
 		f := holds()
 		if err != nil {
 			f = fail(tokensText(c.tokens), err.Error())

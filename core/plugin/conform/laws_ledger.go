@@ -21,7 +21,7 @@ func ledger(b *Bench, d sampler.Declaration) finding {
 		call := b.call([]*Question{q})
 		call.Items, call.Rows = []*sampler.Item{it}, true
 		b.asked++
-		if err := b.runner.Run(b.ctx, call); err != nil {
+		if err := b.apply(b.runner, call); err != nil {
 			return "with the rows between stages asked for, an error: " + err.Error()
 		}
 		if len(it.Rows) != 1 || !sameBits(&it.Rows[0], &it.Scores) || !sameBits(&it.Scores, &a.Row) {

@@ -17,6 +17,7 @@ func refusals(s *speaker) finding {
 		name   string
 		batch  func(bad, good uint64) []model.Input
 		inside bool // a host would not send it
+		kind   fault.Kind
 	}
 	n := len(c.tokens)
 	next := c.other[n-1:]
@@ -28,11 +29,15 @@ func refusals(s *speaker) finding {
 		}
 	}
 	rows := []row{
-		{"a token outside the vocabulary", of(model.Input{Start: n, Tokens: []int32{int32(s.info.VocabSize)}}), false},
-		{"a negative token", of(model.Input{Start: n, Tokens: []int32{-1}}), false},
-		{"a start that is not the length", of(model.Input{Start: n + 1, Tokens: next}), true},
-		{"no tokens", of(model.Input{Start: n}), true},
-		{"rows that are too few", of(model.Input{Start: n, Tokens: next, Want: model.Last}), true},
+		{"a token outside the vocabulary", of(model.Input{Start: n, Tokens: []int32{int32(s.info.VocabSize)}}), false, fault.Usage},
+		{"a negative token", of(model.Input{Start: n, Tokens: []int32{-1}}), false, fault.Usage},
+		{"a start that is not the length", of(model.Input{Start: n + 1, Tokens: next}), true, fault.Usage},
+		{"no tokens", of(model.Input{Start: n}), true, fault.Usage},
+		{"rows that are too few", of(model.Input{Start: n, Tokens: next, Want: model.Last}), true, fault.Usage},
+	}
+	if s.info.ContextLength <= mostContext {
+		over := slices.Repeat(next, max(1, s.info.ContextLength-n+1))
+		rows = append(rows, row{"more tokens than the context has", of(model.Input{Start: n, Tokens: over}), false, fault.Limit})
 	}
 	for _, r := range rows {
 		if r.inside && s.hosted() || n+1 > s.info.ContextLength {
@@ -45,11 +50,11 @@ func refusals(s *speaker) finding {
 			}
 		}
 		s.asked++
-		_, err := s.m.Forward(s.ctx, r.batch(bad, good))
+		_, err := s.forward(r.batch(bad, good))
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 			return fail(r.name, "it is accepted")
-		case kind != fault.Usage && !(kind == fault.Data && s.hosted()): // a message that cannot be read is bad data
+		case kind != r.kind && !(kind == fault.Data && s.hosted()): // a message that cannot be read is bad data
 			return fail(r.name, fmt.Sprintf("an error of kind %v: %v", kind, err))
 		}
 		for _, seq := range []uint64{bad, good} {
@@ -58,6 +63,44 @@ func refusals(s *speaker) finding {
 			}
 		}
 		if err := s.free(bad, good); err != nil {
+			return fail("forgetting sequences", err.Error())
+		}
+	}
+	return s.edits(c)
+}
+
+// edits asks for edits that cannot be, which a host does not send.
+func (s *speaker) edits(c contextOf) finding {
+	if s.hosted() {
+		return holds()
+	}
+	seq, other, none := s.fresh(), s.fresh(), s.fresh()
+	n := len(c.tokens)
+	for _, x := range []struct {
+		name string
+		edit model.Edit
+	}{
+		{"a cut to more tokens than there are", model.Edit{Op: model.Truncate, Seq: seq, Length: n + 1}},
+		{"a cut to less than nothing", model.Edit{Op: model.Truncate, Seq: seq, Length: -1}},
+		{"a cut of a sequence that does not exist", model.Edit{Op: model.Truncate, Seq: none, Length: 1}},
+		{"a fork of more tokens than there are", model.Edit{Op: model.Fork, Seq: seq, To: none, Length: n + 1}},
+		{"a fork to a sequence that exists", model.Edit{Op: model.Fork, Seq: seq, To: other, Length: 1}},
+		{"a fork of a sequence that does not exist", model.Edit{Op: model.Fork, Seq: none, To: none + 1, Length: 1}},
+	} {
+		for _, q := range []uint64{seq, other} {
+			if _, err := s.feed(q, 0, c.tokens, model.None); err != nil {
+				return fail(tokensText(c.tokens), err.Error())
+			}
+		}
+		if err := s.edit(x.edit); err == nil {
+			return fail(x.name, "it is accepted")
+		}
+		for _, q := range []uint64{seq, other} {
+			if f := s.unchanged(q, c, "after "+x.name); f.outcome == Fail {
+				return f
+			}
+		}
+		if err := s.free(seq, other, none, none+1); err != nil {
 			return fail("forgetting sequences", err.Error())
 		}
 	}

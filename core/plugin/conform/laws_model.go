@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,14 +23,14 @@ func modelLaws() []modelLaw {
 		return modelLaw{Law{Name: name, Of: "model", Says: says}, ask}
 	}
 	return []modelLaw{
-		of("info", "what a model says of itself is possible, and the same at every open", info),
+		of("info", "what a model says of itself is possible, and the same at every open; two open ones share no sequences", info),
 		of("digest", "the digest of the weights is the same at every open and when the bytes in use are read again", digest),
 		of("pieces", "every token has its bytes, control tokens have none", pieces),
-		of("tokenizer", "a text that is encoded and decoded is the same text, or is refused", tokenizer),
+		of("tokenizer", "a text that is encoded and decoded is the same text, and so are the pieces of its tokens in a row; or it is refused", tokenizer),
 		of("special", "the text of a user never becomes a control token, and control tokens add no text", special),
-		of("rows", "scores are finite or -Inf with something left, and a model that sees the best only lists no more than it says", rows),
+		of("rows", "scores are natural logarithms, finite or -Inf with something left, and a model that sees the best only lists no more than it says", rows),
 		of("prefix", "a row is the same whether a context comes at once, token by token, or in pieces", prefix),
-		of("fork", "a fork goes on as the sequence that it was copied from would, and neither touches the other", forks),
+		of("fork", "a fork goes on as the sequence that it was copied from would, and none of many touches another", forks),
 		of("truncate", "a sequence that was cut, or forgotten and begun anew, goes on as if the rest had never been", truncates),
 		of("batch", "a row is the same to the bit whatever else is in the batch", modelBatch),
 		of("refusals", "an input that cannot be meant is refused, and no sequence has changed", refusals),
@@ -38,7 +39,7 @@ func modelLaws() []modelLaw {
 		of("usage", "tokens are counted as they came: prefill for inputs of several, decode for single ones", usage),
 		of("hidden", "hidden states are finite, the same at every asking, and asking changes no score", hidden),
 		of("transport", "rows in shared memory and rows that travel as bytes are the same to the bit", modelTransport),
-		of("large_batch", "64 MB of rows in one call are the rows of the contexts alone", modelLargeBatch),
+		of("large_batch", "64 MB of rows in one call are the rows of the contexts alone, and so is a row a second later", modelLargeBatch),
 	}
 }
 
@@ -68,18 +69,55 @@ func info(s *speaker) finding {
 		return fail("opening it again", err.Error())
 	}
 	again := other.Info()
-	if err := other.Close(); err != nil {
-		return fail("closing the second one", err.Error())
+	f := s.beside(other)
+	if f.outcome == Fail {
+		_ = other.Close() // what was found says more
+		return f
 	}
 	if a, b := fmt.Sprintf("%+v", i), fmt.Sprintf("%+v", again); a != b {
 		return fail("opening it again", b+", before "+a)
 	}
-	return holds()
+	return f
+}
+
+// beside uses the names of sequences in a second open model, which it closes,
+// while the first one has sequences of the same names.
+func (s *speaker) beside(other model.Model) finding {
+	shut := func() finding {
+		if err := other.Close(); err != nil {
+			return fail("closing the second one", err.Error())
+		}
+		return holds()
+	}
+	one, err1 := s.text(0, 8)
+	two, err2 := s.text(1, 8)
+	if n := len(one.tokens); err1 != nil || err2 != nil || n < 3 {
+		return shut() // other laws say so
+	}
+	n, seq := len(one.tokens), s.fresh()
+	p := &steps{s: s, f: holds(), held: map[uint64][]int32{}}
+	q := &steps{s: &speaker{ctx: s.ctx, m: other, open: s.open, info: s.info, next: s.next, cached: s.cached, patience: s.patience}, f: holds(), held: map[uint64][]int32{}}
+	p.extend(seq, nil, one.tokens[:n-2], "before the model was opened again")
+	q.extend(seq, nil, two.tokens, "in the second of two open models")
+	p.extend(seq, one.tokens[:n-2], one.tokens[n-2:n-1], "beside a second open model that uses the same number")
+	if q.f.outcome == Fail {
+		return q.f
+	}
+	if f := shut(); f.outcome == Fail {
+		return f
+	}
+	p.extend(seq, one.tokens[:n-1], one.tokens[n-1:], "after a second open model was closed")
+	p.edit(model.Edit{Op: model.Free, Seq: seq})
+	return p.f
 }
 
 func digest(s *speaker) finding {
 	for range 2 {
-		got, err := s.m.Verify(s.ctx)
+		var got string
+		err := s.within(func(ctx context.Context) (err error) {
+			got, err = s.m.Verify(ctx)
+			return err
+		})
 		if err != nil {
 			return fail("verifying", err.Error())
 		}
@@ -91,6 +129,7 @@ func digest(s *speaker) finding {
 }
 
 func rows(s *speaker) finding {
+	alike := s.info.VocabSize >= 4
 	for which := range 3 {
 		c, err := s.text(which, textLength)
 		if err != nil {
@@ -105,10 +144,14 @@ func rows(s *speaker) finding {
 			if why := s.sound(&got[k]); why != "" {
 				return fail(tokensText(c.tokens[:k+1]), why)
 			}
+			alike = alike && probabilities(&got[k])
 		}
 		if err := s.free(seq); err != nil {
 			return fail("forgetting a sequence", err.Error())
 		}
+	}
+	if alike {
+		return fail("contexts that the model writes itself", "rows of numbers from 0 to 1 that make 1: probabilities in place of scores, which are natural logarithms")
 	}
 	return holds()
 }

@@ -13,27 +13,82 @@ import (
 	"lab/core/plugin/sampler"
 )
 
+// unlistedTail asks about rows that list the best tokens of a larger row, which
+// is asked about as well.
 func unlistedTail(b *Bench, d sampler.Declaration) finding {
+	var whole dist.Scores // of the question under way
 	f := b.survey("unlisted", d, b.rounds, func(g *rand.Rand, i int) *Question {
-		n := 2 + g.IntN(20)
-		tail := []float64{0.01, 0.3, 0.9}[i%3]
-		row := dist.Scores{Unlisted: tail}
-		w, total := make([]float64, n), 0.0
-		for k := range w {
-			w[k] = g.ExpFloat64() + 0.01
-			total += w[k]
+		var best dist.Scores
+		whole, best = topOnly(g, 2+g.IntN(20), 2+g.IntN(20))
+		return b.About(g, d, best, "the best tokens")
+	}, func(_ *rand.Rand, q *Question, a Answer) string {
+		if why := Valid(q, a); why != "" {
+			return why
 		}
-		for k, x := range w {
-			row.IDs = append(row.IDs, int32(k+k/4))
-			row.Values = append(row.Values, float32(math.Log(x/total*(1-tail))))
+		full := q.clone()
+		full.Item.Scores = whole.Clone()
+		seen := b.Run(full)[0]
+		if seen.Err != nil {
+			return ""
 		}
-		row.Vocab = int(row.IDs[n-1]) + 4
-		return b.About(g, d, row, "listed")
-	}, func(_ *rand.Rand, q *Question, a Answer) string { return Valid(q, a) })
+		return inexact(&seen, &a)
+	})
 	if f.outcome == NotApplicable { // to refuse every such row is as good
 		return holds()
 	}
 	return loose(f)
+}
+
+// topOnly draws a row of log probabilities, and the row that lists no more than
+// its best tokens: listed of them, with hidden tokens left out.
+func topOnly(g *rand.Rand, listed, hidden int) (whole, best dist.Scores) {
+	w, total := make([]float64, listed+hidden), 0.0
+	for k := range w {
+		w[k] = g.NormFloat64() * 2
+		total += math.Exp(w[k])
+	}
+	whole = dist.NewDense(make([]float32, len(w)))
+	for k := range w {
+		whole.Values[k] = float32(w[k] - math.Log(total))
+	}
+	least := slices.Sorted(slices.Values(whole.Values))[hidden]
+	best = dist.Scores{Vocab: whole.Vocab}
+	mass := 0.0
+	for k, v := range whole.Values {
+		if v >= least {
+			best.IDs, best.Values = append(best.IDs, int32(k)), append(best.Values, v)
+			mass += math.Exp(float64(v))
+		}
+	}
+	best.Unlisted = 1 - mass
+	return whole, best
+}
+
+// tailSlack is how far probabilities may differ that were computed with and
+// without the tokens of a tail: scores and masses are float32 logarithms.
+const tailSlack = 1e-4
+
+// inexact says how the answer to a row with a tail is not the one to the whole
+// row.
+func inexact(whole, best *Answer) string {
+	p, err1 := dist.NewSampling(&whole.Row)
+	r, err2 := dist.NewSampling(&best.Row)
+	if err1 != nil || err2 != nil {
+		return fmt.Sprint(err1, err2)
+	}
+	wrong, tail := "", 0.0
+	p.Each(func(id int32, x float64) bool {
+		if best.Row.Unlisted > 0 && best.Row.Index(id) < 0 {
+			tail += x
+		} else if y := r.P(id); !(math.Abs(x-y) <= tailSlack) {
+			wrong = fmt.Sprintf("token %d has %.4g, and %.4g when the model lists all of its tokens", id, y, x)
+		}
+		return wrong == ""
+	})
+	if wrong == "" && !(math.Abs(tail-best.Row.Unlisted) <= tailSlack) {
+		wrong = fmt.Sprintf("%.4g is unlisted, and those tokens have %.4g when the model lists all of them", best.Row.Unlisted, tail)
+	}
+	return wrong
 }
 
 func brokenRows(b *Bench, d sampler.Declaration) finding {

@@ -38,6 +38,7 @@ func deterministic(b *Bench, d sampler.Declaration) finding {
 		if why := twoAnswers(&a, &again, "once", "asked again"); why != "" {
 			return why
 		}
+		b.remember(q, a)
 		b.Run(b.ask(g, d, g.IntN(len(b.shapes)))) // something else in between
 		again = b.Run(q)[0]
 		if why := twoAnswers(&a, &again, "once", "after another question"); why != "" {
@@ -46,9 +47,28 @@ func deterministic(b *Bench, d sampler.Declaration) finding {
 		if b.again == nil {
 			return ""
 		}
+		b.on(b.again, []*Question{nearTwin(q)})
 		again = b.on(b.again, []*Question{q})[0]
-		return twoAnswers(&a, &again, "here", "in another process")
+		return twoAnswers(&a, &again, "here", "in another process, after a question much like it")
 	})
+}
+
+// nearTwin returns a question that what is remembered of q may be taken for: the
+// scores at both ends, how many there are and all around them are the same.
+func nearTwin(q *Question) *Question {
+	c := q.clone()
+	v := c.Item.Scores.Values
+	if len(v) < 4 {
+		for i := range v {
+			v[i]--
+		}
+		return c
+	}
+	inner := slices.Clone(v[1 : len(v)-1])
+	for i, x := range inner {
+		v[1+(i+1)%len(inner)] = x - 3
+	}
+	return c
 }
 
 // fellows draws questions with the settings of first, about rows of its size,
@@ -92,14 +112,22 @@ func (b *Bench) fellows(g *rand.Rand, first *Question, count int) (qs []*Questio
 	return qs, alone, ""
 }
 
-// batchOf is how many questions make a batch.
-const batchOf = 7
+const (
+	batchOf = 7 // questions in a batch
+	// batchTokens is the size of the rows of one batch, so large that a plugin
+	// which works on several rows at once does so.
+	batchTokens = 1 << 14
+)
 
 func batches(b *Bench, d sampler.Declaration) finding {
 	made, tries := 0, max(4, b.rounds/8)
 	for i := range tries {
 		g := b.Random("batch", d.Name, i)
-		qs, alone, wrong := b.fellows(g, b.ask(g, d, i), batchOf)
+		first := b.ask(g, d, i)
+		if i == 0 {
+			first = b.About(g, d, rowOf(g, batchTokens), "gaussian")
+		}
+		qs, alone, wrong := b.fellows(g, first, batchOf)
 		if wrong != "" {
 			return fail("a question asked alone", wrong)
 		}
@@ -179,11 +207,6 @@ func apart(a, b *Answer, shift float64) string {
 	if b.Err != nil {
 		return b.Err.Error()
 	}
-	p, err1 := dist.NewSampling(&a.Row)
-	r, err2 := dist.NewSampling(&b.Row)
-	if err1 != nil || err2 != nil {
-		return fmt.Sprint(err1, err2)
-	}
 	largest := math.Abs(shift) + 64
 	for _, s := range []*dist.Scores{&a.Row, &b.Row} {
 		for _, v := range s.Values {
@@ -192,9 +215,25 @@ func apart(a, b *Answer, shift float64) string {
 			}
 		}
 	}
-	tol := largest*0x1p-22 + 1e-9
-	ids, _ := support(&a.Row)
-	ids2, _ := support(&b.Row)
+	if why := otherOdds(&a.Row, &b.Row, largest*0x1p-22+1e-9); why != "" {
+		return why
+	}
+	if a.Chosen != b.Chosen {
+		return fmt.Sprintf("it chooses %d instead of %d", b.Chosen, a.Chosen)
+	}
+	return ""
+}
+
+// otherOdds says how the probabilities of row b differ from those of a by more
+// than tol, as a share of the larger one.
+func otherOdds(a, b *dist.Scores, tol float64) string {
+	p, err1 := dist.NewSampling(a)
+	r, err2 := dist.NewSampling(b)
+	if err1 != nil || err2 != nil {
+		return fmt.Sprint(err1, err2)
+	}
+	ids, _ := support(a)
+	ids2, _ := support(b)
 	if !slices.Equal(ids, ids2) {
 		return fmt.Sprintf("it leaves tokens %v instead of %v", brief(ids2), brief(ids))
 	}
@@ -203,9 +242,6 @@ func apart(a, b *Answer, shift float64) string {
 			return fmt.Sprintf("token %d has %v instead of %v", id, y, x)
 		}
 	}
-	if a.Chosen != b.Chosen {
-		return fmt.Sprintf("it chooses %d instead of %d", b.Chosen, a.Chosen)
-	}
 	return ""
 }
 
@@ -213,7 +249,7 @@ func switchedOff(b *Bench, d sampler.Declaration) finding {
 	f := b.facts[d.Name]
 	if f.Off == nil {
 		if f.NoOff == "" {
-			return skip("nobody has said which settings switch it off")
+			return b.seemsOff(d)
 		}
 		return skip("%s", f.NoOff)
 	}

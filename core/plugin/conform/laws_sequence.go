@@ -70,8 +70,9 @@ func (s *speaker) inPieces(tokens []int32, sizes []int) finding {
 
 // steps makes calls until one fails.
 type steps struct {
-	s *speaker
-	f finding
+	s    *speaker
+	f    finding
+	held map[uint64][]int32 // what a sequence was extended to, as far as it was
 }
 
 func (p *steps) edit(edits ...model.Edit) {
@@ -101,6 +102,7 @@ func (p *steps) extend(seq uint64, context, tokens []int32, how string) {
 		p.f = fail(tokensText(all), how+" an error: "+err.Error())
 		return
 	}
+	p.held[seq] = all
 	for k := range got {
 		if f := p.s.expect(&got[k], all[:len(context)+k+1], how); f.outcome == Fail {
 			p.f = f
@@ -118,7 +120,7 @@ func forks(s *speaker) finding {
 	if n < 3 {
 		return skip("the model writes no context of three tokens")
 	}
-	p := &steps{s: s, f: holds()}
+	p := &steps{s: s, f: holds(), held: map[uint64][]int32{}}
 	for _, at := range []int{0, 1, n / 2, n - 1, n} {
 		parent, child, grandchild := s.fresh(), s.fresh(), s.fresh()
 		p.extend(parent, nil, c.tokens[:n-1], "before any fork")
@@ -129,16 +131,13 @@ func forks(s *speaker) finding {
 			model.Edit{Op: model.Fork, Seq: child, To: grandchild, Length: at})
 		if at < n {
 			p.extend(grandchild, c.tokens[:at], c.tokens[at:], "in the fork of a fork")
-			p.extend(child, c.tokens[:at], c.other[at:at+1], "in the fork, which went another way")
+			p.extend(child, c.tokens[:at], slices.Concat(c.other[at:at+1], c.tokens[min(at+1, n-1):n-1]), "in the fork, which went another way")
 		}
 		if at <= n-1 {
 			p.extend(parent, c.tokens[:n-1], c.tokens[n-1:], "in the sequence that was forked")
 		}
-		if at < n-1 {
-			held := append(slices.Clone(c.tokens[:at]), c.other[at])
-			if _, err := s.after(held); err == nil {
-				p.extend(child, held, c.tokens[at+1:at+2], "in the fork, after its parent went on")
-			}
+		if held := p.held[child]; at < n-1 && len(held) > at {
+			p.extend(child, held, c.other[n-1:], "in the fork, after its parent went on")
 		}
 		p.edit(model.Edit{Op: model.Free, Seq: parent}, model.Edit{Op: model.Free, Seq: child})
 		last := s.fresh()
@@ -148,7 +147,64 @@ func forks(s *speaker) finding {
 		}
 		p.edit(model.Edit{Op: model.Free, Seq: grandchild}, model.Edit{Op: model.Free, Seq: last})
 	}
-	return p.f
+	if p.f.outcome == Fail {
+		return p.f
+	}
+	return s.crowd(c)
+}
+
+const (
+	mostForks  = 200 // sequences that are held at once
+	forksAtOne = 20  // of them extended in one call
+)
+
+// crowd forks a sequence many times and lets every fork go its way, one of two.
+func (s *speaker) crowd(c contextOf) finding {
+	at := len(c.tokens) / 2
+	ways := [2][]int32{c.tokens[at : at+2], slices.Concat(c.other[at:at+1], c.tokens[at+1:at+2])}
+	for k, way := range ways {
+		if _, err := s.after(slices.Concat(c.tokens[:at], way)); err != nil {
+			ways[k] = ways[0]
+		}
+	}
+	count := max(forksAtOne, min(mostForks, batchBytes/(4*s.info.VocabSize)))
+	root := s.fresh()
+	if _, err := s.feed(root, 0, c.tokens[:at], model.None); err != nil {
+		return fail(tokensText(c.tokens[:at]), err.Error())
+	}
+	seqs := []uint64{root}
+	for range count {
+		seq := s.fresh()
+		if err := s.edit(model.Edit{Op: model.Fork, Seq: root, To: seq, Length: at}); err != nil {
+			if fault.KindOf(err) == fault.Limit {
+				break // it says that it holds no more
+			}
+			return fail(fmt.Sprintf("fork number %d", len(seqs)), err.Error())
+		}
+		seqs = append(seqs, seq)
+	}
+	for k := range 2 {
+		for from := 1; from < len(seqs); from += forksAtOne {
+			var batch []model.Input
+			for j := from; j < min(from+forksAtOne, len(seqs)); j++ {
+				batch = append(batch, model.Input{Seq: seqs[j], Start: at + k, Tokens: ways[j%2][k : k+1], Want: model.Last, Scores: s.rows(1)})
+			}
+			s.asked++
+			if _, err := s.forward(batch); err != nil {
+				return fail(fmt.Sprintf("%d of %d forks of a sequence, extended one after the other", len(batch), len(seqs)-1), err.Error())
+			}
+			for j, in := range batch {
+				context := slices.Concat(c.tokens[:at], ways[(from+j)%2][:k+1])
+				if f := s.expect(&in.Scores[0], context, fmt.Sprintf("in fork %d of %d", from+j, len(seqs)-1)); f.outcome == Fail {
+					return f
+				}
+			}
+		}
+	}
+	if err := s.free(seqs...); err != nil {
+		return fail("forgetting sequences", err.Error())
+	}
+	return holds()
 }
 
 func truncates(s *speaker) finding {
@@ -160,7 +216,7 @@ func truncates(s *speaker) finding {
 	if n < 3 {
 		return skip("the model writes no context of three tokens")
 	}
-	p := &steps{s: s, f: holds()}
+	p := &steps{s: s, f: holds(), held: map[uint64][]int32{}}
 	for _, at := range []int{0, 1, n / 2, n - 1, n} {
 		seq, twin := s.fresh(), s.fresh()
 		p.extend(seq, nil, c.tokens, "at first")
@@ -203,7 +259,7 @@ func modelBatch(s *speaker) finding {
 			seqs = append(seqs, batch[i].Seq)
 		}
 		s.asked++
-		if _, err := s.m.Forward(s.ctx, batch); err != nil {
+		if _, err := s.forward(batch); err != nil {
 			return fail(fmt.Sprintf("a batch of %d inputs", len(batch)), err.Error())
 		}
 		for i, in := range batch {

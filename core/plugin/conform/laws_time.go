@@ -72,23 +72,29 @@ func (s *sequence) forked(g *rand.Rand, k int) *sequence {
 	return c
 }
 
-// alone answers every step of a sequence without anything in between. ok is
-// false when a step is refused.
-func (b *Bench) alone(s *sequence) (answers []Answer, ok bool, wrong string) {
+// alone answers every step of a sequence without anything in between. It
+// returns nothing when a step is refused, or how one is wrong.
+func (b *Bench) alone(s *sequence) (answers []Answer, f finding) {
 	var state []byte
 	for k := range len(s.turns) + 1 {
 		q := s.at(k, state)
 		a := b.Run(q)[0]
 		refused, wrong := Refused(q, a)
-		if wrong != "" || refused {
-			return nil, false, wrong
+		switch {
+		case wrong != "":
+			return nil, fail(fmt.Sprintf("step %d of a sequence: %v", k, q), wrong)
+		case refused:
+			return nil, holds()
 		}
 		answers, state = append(answers, a), a.State
 	}
-	return answers, true, ""
+	return answers, holds()
 }
 
-const stateSteps = 3
+const (
+	stateSteps = 3
+	longSteps  = 100 // of a sequence that is followed to see what a state grows to
+)
 
 func stateful(b *Bench, d sampler.Declaration) finding {
 	told, tries := 0, max(4, b.rounds/6)
@@ -96,12 +102,15 @@ func stateful(b *Bench, d sampler.Declaration) finding {
 		g := b.Random("state", d.Name, i)
 		first := b.ask(g, d, 0)
 		one, two := b.sequence(g, first, stateSteps), b.sequence(g, first, stateSteps)
-		a, ok, wrong := b.alone(one)
-		other, ok2, wrong2 := b.alone(two)
-		if wrong += wrong2; wrong != "" {
-			return fail(first.String(), wrong)
+		a, f := b.alone(one)
+		if f.outcome == Fail {
+			return f
 		}
-		if !ok || !ok2 {
+		other, f := b.alone(two)
+		if f.outcome == Fail {
+			return f
+		}
+		if a == nil || other == nil {
 			continue
 		}
 		told++
@@ -115,7 +124,9 @@ func stateful(b *Bench, d sampler.Declaration) finding {
 	if told == 0 {
 		return skip("it refuses a step of every sequence that can be made from its declaration")
 	}
-	return holds()
+	g := b.Random("state", d.Name, "long")
+	_, f := b.alone(b.sequence(g, b.ask(g, d, 0), longSteps))
+	return f
 }
 
 // turns answers two sequences step by step in turns, in one batch each time.
@@ -166,7 +177,7 @@ func (b *Bench) fork(g *rand.Rand, s *sequence, a []Answer) finding {
 func chained(b *Bench, d sampler.Declaration) finding {
 	var before []sampler.Declaration
 	for _, o := range b.Declarations {
-		if o.Kind == sampler.Reshape && o.Needs.Passes == 0 {
+		if o.Kind == sampler.Reshape && o.Needs.Passes <= d.Needs.Passes { // as many rows as there are in the question
 			before = append(before, o)
 		}
 	}
@@ -177,10 +188,15 @@ func chained(b *Bench, d sampler.Declaration) finding {
 	// reach a stage that asked for less.
 	slices.SortStableFunc(before, func(x, y sampler.Declaration) int { return seen(y) - seen(x) })
 	made := 0
-	for i := range max(8, b.rounds/3) {
+	for i := range max(9, b.rounds/3) {
 		o := before[0]
-		if i%2 == 1 {
-			o = before[i/2%len(before)]
+		switch i % 3 {
+		case 1:
+			o = before[i/3%len(before)]
+		case 2:
+			if d.Kind == sampler.Reshape {
+				o = d // which reads what it read before
+			}
 		}
 		g := b.Random("chain", o.Name, d.Name, i)
 		q := b.ask(g, d, i)
@@ -229,7 +245,7 @@ func (b *Bench) together(lead, then *Question, first, second Answer) string {
 		call.Stages = append(call.Stages, sampler.Stage{Sampler: q.Decl.Name, Values: q.Values})
 	}
 	b.asked++
-	if err := b.runner.Run(b.ctx, call); err != nil {
+	if err := b.apply(b.runner, call); err != nil {
 		return "in one call an error: " + err.Error()
 	}
 	if len(it.Rows) != 2 || len(it.States) != 2 || len(it.Changes) != 2 {

@@ -36,6 +36,10 @@ func serveAs(role string) {
 		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: soundSamplers(), Models: []model.Backend{&talker{name: "talk"}}})
 	case "broken":
 		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: brokenSamplers(), Models: brokenModels()})
+	case "later":
+		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: lateSamplers()})
+	case "stuck":
+		plugin.Serve(plugin.Plugin{Name: role, Version: "1", Samplers: stuckSamplers()})
 	case "silent":
 		os.Exit(3)
 	default:

@@ -3,6 +3,7 @@ package conform
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"lab/core/fault"
 	"lab/core/plugin/host"
@@ -93,6 +94,10 @@ type Options struct {
 	// Rounds is how many questions a law asks a sampler about small rows; 0
 	// means 24, with which a plugin of 50 samplers takes well under a minute.
 	Rounds int
+	// Patience is how long a call to samplers may take before the plugin is
+	// given up, a call to a model four times as long; 0 means 28 s, a little less
+	// than a host waits.
+	Patience time.Duration
 	// Subjects are the samplers and backends to ask; empty: all.
 	Subjects []string
 	// Facts are what a declaration cannot say, by sampler. A sampler that has an

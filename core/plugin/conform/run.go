@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lab/core/fault"
@@ -84,7 +85,7 @@ func Run(ctx context.Context, h *host.Host, plugin string, opt Options) (*Report
 		r.samplers(b)
 	}
 	for _, ref := range models {
-		r.model(ref.name, func(ctx context.Context) (model.Model, error) { return opened(ctx, h, ref) })
+		r.model(ref.name, ref.needsFile, func(ctx context.Context) (model.Model, error) { return opened(ctx, h, ref) })
 	}
 	return r.Report, r.ended()
 }
@@ -116,7 +117,7 @@ func Model(ctx context.Context, name string, open Opener, opt Options) (*Report,
 	}
 	r := &run{Report: &Report{Seed: opt.Seed}, ctx: ctx, opt: opt}
 	r.plan(nil, 1)
-	r.model(name, open)
+	r.model(name, false, open)
 	return r.Report, r.ended()
 }
 
@@ -206,11 +207,17 @@ func (r *run) tell(next string) {
 
 func (r *run) samplers(b *Bench) {
 	b.deaths = r.deaths
+	late := 0
 	for _, d := range b.Declarations {
 		if !r.opt.about(d.Name) {
+			b.left[d.Name] = true
 			continue
 		}
 		dead := ""
+		if late >= mostLate {
+			dead = fmt.Sprintf("not asked: %d samplers of the plugin did not answer", late)
+			b.left[d.Name] = true
+		}
 		for _, l := range samplerLaws() {
 			if !r.opt.wants(l.Name) || r.ctx.Err() != nil {
 				continue
@@ -221,9 +228,14 @@ func (r *run) samplers(b *Bench) {
 				continue
 			}
 			before := r.died()
-			if !r.add(b.check(l, d), before) {
+			switch alive := r.add(b.check(l, d), before); {
+			case b.late:
+				dead = fmt.Sprintf("not asked: it did not answer a question of the law %q", l.Name)
+				late++
+			case !alive:
 				dead = fmt.Sprintf("not asked: the plugin's process ended %d times or more over the law %q", mostDeaths, l.Name)
 			}
+			b.left[d.Name], b.late = dead != "", false
 		}
 	}
 	for _, l := range pluginLaws() {
@@ -240,17 +252,32 @@ func (r *run) samplers(b *Bench) {
 func found(l Law, kind, subject string, f finding, asked int) Check {
 	c := Check{Law: l.Name, Kind: kind, Subject: subject, Outcome: f.outcome, Asked: asked, Reason: f.reason}
 	if f.outcome == Fail || f.outcome == Note {
-		c.Input, c.Got, c.Want = f.input, f.got, l.Says
+		c.Input, c.Got, c.Want = shortened(f.input), shortened(f.got), l.Says
 	}
 	return c
 }
 
-// model opens a model and asks every law of it.
-func (r *run) model(name string, open Opener) {
+// longest is how many bytes of an input or an answer are shown: a plugin that
+// fails at everything, at length, must not bury what it breaks.
+const longest = 1000
+
+// shortened leaves out the middle of a long text, on one line.
+func shortened(text string) string {
+	text = strings.ReplaceAll(text, "\n", " ")
+	if len(text) <= longest {
+		return text
+	}
+	const half = longest / 2
+	return strings.ToValidUTF8(text[:half], "") + " … " + strings.ToValidUTF8(text[len(text)-half:], "")
+}
+
+// model opens a model and asks every law of it. One that may need a file to open
+// is excused when it says so.
+func (r *run) model(name string, needsFile bool, open Opener) {
 	var s *speaker
 	m, err := guarded(func() (model.Model, error) { return open(r.ctx) })
 	if err == nil {
-		s = newSpeaker(r.ctx, m, open, r.opt.Seed)
+		s = newSpeaker(r.ctx, m, open, r.opt)
 		defer func() { _ = m.Close() }() // the law "info" closes one and looks
 	}
 	dead := ""
@@ -260,19 +287,22 @@ func (r *run) model(name string, open Opener) {
 		}
 		r.tell(name + ": " + l.Name)
 		switch {
-		case err != nil && refusedContext(err):
-			r.add(Check{Law: l.Name, Kind: "model", Subject: name, Outcome: NotApplicable, Reason: "it does not open: " + err.Error()}, r.died())
-		case err != nil:
-			r.add(found(l.Law, "model", name, fail("opening "+name, err.Error()), 1), r.died())
 		case dead != "":
 			r.add(Check{Law: l.Name, Kind: "model", Subject: name, Outcome: NotApplicable, Reason: dead}, r.died())
+		case err != nil:
+			dead = "it does not open: " + err.Error()
+			f := fail("opening "+name, err.Error())
+			if kind := fault.KindOf(err); needsFile && (kind == fault.Usage || kind == fault.Model) {
+				f = skip("%s", dead)
+			}
+			r.add(found(l.Law, "model", name, f, 1), r.died())
 		default:
 			before, deaths := s.asked, r.died()
 			f, panicked := guarded(func() (finding, error) { return l.ask(s), nil })
 			if panicked != nil {
 				f = fail("a question of this law", panicked.Error())
 			}
-			if !r.add(found(l.Law, "model", name, f, s.asked-before), deaths) || panicked != nil {
+			if !r.add(found(l.Law, "model", name, f, s.asked-before), deaths) || panicked != nil || s.late {
 				dead = fmt.Sprintf("not asked: the model came to its end over the law %q", l.Name)
 			}
 		}
@@ -307,6 +337,7 @@ func texts(h *host.Host) error {
 // reference is a model to open: by a backend's own name, or by another.
 type reference struct {
 	name, ref string
+	needsFile bool // it is a backend's own name, and the backend opens files
 }
 
 // references returns what to open with the plugin's backends.
@@ -314,12 +345,12 @@ func (r *run) references(backends []host.Backend) []reference {
 	var out []reference
 	for _, b := range backends {
 		if r.opt.about(b.Name) {
-			out = append(out, reference{b.Name, b.Qualified()})
+			out = append(out, reference{b.Name, b.Qualified(), len(b.Patterns) > 0})
 		}
 	}
 	for _, ref := range r.opt.Open {
 		if len(backends) > 0 && !slices.ContainsFunc(out, func(o reference) bool { return o.name == ref }) {
-			out = append(out, reference{ref, ref})
+			out = append(out, reference{ref, ref, false})
 		}
 	}
 	return out

@@ -77,9 +77,15 @@ func soundSamplers() []sampler.Sampler {
 	return []sampler.Sampler{
 		stage{topK, func(r *sampler.Row, set param.Values) error {
 			n := max(1, int(set.Int("k")), int(set.Int("min_keep")))
-			if set.Int("k") == 0 || n >= len(r.Scores.Values) {
+			switch listed := len(r.Scores.Values); {
+			case set.Int("k") == 0:
+				return nil
+			case r.Scores.Unlisted > 0 && n > listed:
+				return fault.New(fault.Data, "", "", "the model lists %d tokens", listed)
+			case r.Scores.Unlisted == 0 && n >= listed:
 				return nil
 			}
+			r.Scores.Unlisted = 0
 			keep := make([]bool, len(r.Scores.Values))
 			for _, i := range best(r.Scores)[:n] {
 				keep[i] = true
@@ -135,6 +141,9 @@ type talker struct {
 
 	change func(m *talk) // breaks an open model; nil: it is sound
 	opened int
+
+	shut  bool // it does not open
+	files bool // it opens files too
 }
 
 const (
@@ -145,11 +154,18 @@ const (
 )
 
 func (b *talker) Declare() model.Declaration {
-	return model.Declaration{Name: b.name, Summary: "For tests.", Source: "none"}
+	d := model.Declaration{Name: b.name, Summary: "For tests.", Source: "none"}
+	if b.files {
+		d.Patterns = []string{"*." + b.name}
+	}
+	return d
 }
 
 func (b *talker) Open(context.Context, string, param.Values) (model.Model, error) {
 	b.opened++
+	if b.shut {
+		return nil, fault.New(fault.Model, "", "", "there are no weights")
+	}
 	m := &talk{seqs: map[uint64][]int32{}, opened: b.opened, info: model.Info{Name: b.name, Architecture: "hash", VocabSize: talkVocab,
 		ContextLength: talkContext, Parameters: 3, WeightBytes: 12, Digest: "sha256:talk", Deterministic: true, TopN: b.top, Hidden: talkHidden,
 		Begin: 0, EndOfText: []int32{1}, Control: []int32{0, 1, 2}}}
@@ -167,6 +183,7 @@ func (b *talker) Open(context.Context, string, param.Values) (model.Model, error
 		}
 		return []byte{byte(id - talkFirst)}
 	}
+	m.shown = func(id int32) []byte { return m.piece(id) }
 	m.fork = func(tokens []int32, length int) []int32 { return slices.Clone(tokens[:length]) }
 	m.cut = func(tokens []int32, length int) []int32 { return slices.Clone(tokens[:length]) }
 	m.row = m.fill
@@ -192,10 +209,12 @@ type talk struct {
 	opened int
 	batch  int  // inputs of the call under way
 	early  bool // sequences grow before all inputs were checked
+	lax    bool // edits are not checked
 
 	digest func() string
 	tokens func(text []byte) []int32
 	piece  func(id int32) []byte
+	shown  func(id int32) []byte // what a listing of the pieces has for it
 	fork   func(tokens []int32, length int) []int32
 	cut    func(tokens []int32, length int) []int32
 	row    func(row *dist.Scores, context []int32)
@@ -226,7 +245,7 @@ func (m *talk) Decode(_ context.Context, tokens []int32) ([]byte, error) {
 func (m *talk) Pieces(context.Context) ([][]byte, error) {
 	out := make([][]byte, m.info.VocabSize)
 	for i := range out {
-		out[i] = m.piece(int32(i))
+		out[i] = m.shown(int32(i))
 	}
 	return out, nil
 }
@@ -302,6 +321,11 @@ func (m *talk) list(row *dist.Scores, n int) {
 
 func (m *talk) Edit(_ context.Context, edits []model.Edit) error {
 	for _, e := range edits {
+		held, known := m.seqs[e.Seq]
+		_, taken := m.seqs[e.To]
+		if e.Op != model.Free && !m.lax && (!known || e.Length < 0 || e.Length > len(held) || e.Op == model.Fork && taken) {
+			return fault.New(fault.Usage, "", "", "the edit %+v cannot be", e)
+		}
 		switch e.Op {
 		case model.Fork:
 			m.seqs[e.To] = m.fork(m.seqs[e.Seq], e.Length)

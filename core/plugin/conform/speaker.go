@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -29,6 +30,9 @@ type speaker struct {
 	next   uint64 // the sequence made last
 	cached map[string]dist.Scores
 	texts  []contextOf
+
+	patience time.Duration // with one call to a sampler
+	late     bool          // a call did not come to an end
 }
 
 // contextOf is a context and the tokens by which it may go on.
@@ -37,8 +41,8 @@ type contextOf struct {
 	other  []int32 // at place k a token that may stand there instead
 }
 
-func newSpeaker(ctx context.Context, m model.Model, open Opener, seed uint64) *speaker {
-	return &speaker{ctx: ctx, m: m, open: open, info: m.Info(), seed: seed, cached: map[string]dist.Scores{}}
+func newSpeaker(ctx context.Context, m model.Model, open Opener, opt Options) *speaker {
+	return &speaker{ctx: ctx, m: m, open: open, info: m.Info(), seed: opt.Seed, cached: map[string]dist.Scores{}, patience: opt.patience()}
 }
 
 func (s *speaker) random(parts ...any) *rand.Rand {
@@ -64,7 +68,7 @@ func (s *speaker) feed(seq uint64, start int, tokens []int32, want model.Want) (
 	in := model.Input{Seq: seq, Start: start, Tokens: tokens, Want: want, Scores: s.rows(want.Rows(len(tokens)))}
 	s.asked++
 	batch := []model.Input{in}
-	_, err := s.m.Forward(s.ctx, batch)
+	_, err := s.forward(batch)
 	return batch[0].Scores, err
 }
 
