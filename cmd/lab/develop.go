@@ -94,6 +94,14 @@ func (s *settings) pluginAt(path string) (name string, err error) {
 	return src.Name, nil
 }
 
+// develops reports whether a plugin is one of --plugin.
+func (s *settings) develops(name string) bool {
+	return slices.ContainsFunc(s.plugins, func(path string) bool {
+		src, err := project.Detect(path, "")
+		return err == nil && src.Name == name
+	})
+}
+
 // watchEvery is how often files are looked at.
 const watchEvery = 300 * time.Millisecond
 
@@ -102,7 +110,7 @@ type watcher struct {
 	s       *settings
 	out     io.Writer // standard error
 	path    string
-	folder  string   // absolute, of the results; changes in it are the run's own
+	folder  string   // of the results, as realPath names it; changes in it are the run's own
 	sources []string // files that a run has read
 }
 
@@ -112,20 +120,13 @@ func watchScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]s
 	if r.out == "" {
 		r.out = filepath.Join("runs", strings.TrimSuffix(filepath.Base(path), ".tengo")+"-watch")
 	}
-	folder, err := filepath.Abs(r.out)
-	if err != nil {
-		return fault.Wrap(err, fault.Usage, "lab run", "output folder")
-	}
+	folder := realPath(r.out)
 	for _, p := range s.plugins {
-		abs, err := filepath.Abs(p)
-		if err == nil {
-			_, err = os.Stat(p)
-		}
-		if err != nil {
+		if _, err := os.Stat(p); err != nil {
 			_, err := project.Detect(p, "")
 			return err
 		}
-		if abs == folder {
+		if realPath(p) == folder {
 			return fault.New(fault.Usage, "lab run", "", "--out is the folder of the plugin %s, in which every result would be a change", fault.Quote(p, 80)).
 				Fix("choose a folder within it, or another")
 		}
@@ -236,7 +237,7 @@ func (w *watcher) snapshot() project.Snapshot {
 		}
 		src, err := project.Detect(path, "")
 		if err != nil {
-			src = project.Source{Form: project.PythonProject, Dir: path} // any file may cure it
+			src = project.Source{Form: project.PythonProject, Dir: realPath(path)} // any file may cure it
 		}
 		for file, state := range src.Watched() {
 			if !within(src.Dir, w.folder) || !within(w.folder, file) {
@@ -245,6 +246,25 @@ func (w *watcher) snapshot() project.Snapshot {
 		}
 	}
 	return seen
+}
+
+// realPath returns an absolute path without links, as the sources of a plugin are
+// named. What lies there may not exist yet.
+func realPath(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	at, rest := abs, ""
+	for {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+		at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest)
+	}
 }
 
 // within reports whether a path is a folder or lies below it.
@@ -271,10 +291,8 @@ func difference(a, b project.Snapshot) string {
 			note(file)
 		}
 	}
-	if cwd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(cwd, first); err == nil && first != "" && filepath.IsLocal(rel) {
-			return rel
-		}
+	if rel, err := filepath.Rel(realPath("."), first); err == nil && first != "" && filepath.IsLocal(rel) {
+		return rel
 	}
 	return first
 }

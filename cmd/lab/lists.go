@@ -154,7 +154,7 @@ func writeSettings(w io.Writer, specs param.Specs) {
 
 func samplerCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "sampler", Short: "List and describe samplers", Args: subcommandOnly, RunE: showHelp}
-	list := &cobra.Command{Use: "list", Short: "List the samplers of every plugin", Args: cobra.NoArgs}
+	list := &cobra.Command{Use: "list", Short: "List the samplers of every plugin", Args: noArgs}
 	asJSON := jsonFlag(list)
 	list.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.with(cmd, []string{"samplers"}, func(ctx context.Context, session *experiment.Session) error {
@@ -228,7 +228,7 @@ func needs(n sampler.Needs) string {
 
 func modelCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "model", Short: "List and describe model backends and models", Args: subcommandOnly, RunE: showHelp}
-	list := &cobra.Command{Use: "list", Short: "List the model backends of every plugin", Args: cobra.NoArgs}
+	list := &cobra.Command{Use: "list", Short: "List the model backends of every plugin", Args: noArgs}
 	asJSON := jsonFlag(list)
 	list.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {

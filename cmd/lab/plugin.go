@@ -4,16 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lab/core/experiment"
+	"lab/core/fault"
 )
 
 func pluginCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Find, make, test and trust plugins", Args: subcommandOnly, RunE: showHelp}
-	list := &cobra.Command{Use: "list", Short: "List every plugin, what it offers and where it was found", Args: cobra.NoArgs}
+	list := &cobra.Command{Use: "list", Short: "List every plugin, what it offers and where it was found", Args: noArgs}
 	asJSON := jsonFlag(list)
 	list.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.with(cmd, nil, func(ctx context.Context, session *experiment.Session) error {
@@ -46,10 +48,7 @@ func pluginCommand(s *settings) *cobra.Command {
 			if *asJSON {
 				return writeJSON(cmd.OutOrStdout(), out)
 			}
-			writePlugins(cmd.OutOrStdout(), out.Plugins)
-			for _, w := range out.Warnings {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
-			}
+			writePlugins(cmd.OutOrStdout(), out.Plugins) // the warnings are log lines already
 			return nil
 		}, nil)
 	}
@@ -61,6 +60,17 @@ func pluginCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
+// noArgs is cobra's NoArgs with our kind of error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes no arguments, and %s was given", fault.Quote(args[0], 40))
+}
+
+// mostOffers is how many samplers and models a line of the list names.
+const mostOffers = 8
+
 func writePlugins(w io.Writer, plugins []pluginJSON) {
 	table(w, "name | version | where | offers", func(line func(...any)) {
 		for _, p := range plugins {
@@ -68,7 +78,11 @@ func writePlugins(w io.Writer, plugins []pluginJSON) {
 			if p.Builtin {
 				where = "built in"
 			}
-			offers := strings.Join(append(append([]string(nil), p.Samplers...), p.Models...), ", ")
+			names := slices.Concat(p.Samplers, p.Models)
+			offers := strings.Join(names[:min(len(names), mostOffers)], ", ")
+			if more := len(names) - mostOffers; more > 0 {
+				offers += fmt.Sprintf(" and %d more", more)
+			}
 			if p.Error != "" {
 				offers = "broken: " + p.Error
 			}

@@ -358,19 +358,24 @@ func newBenchSpeed(s *bench.Speed) benchSpeed {
 // writeBench prints the tables.
 func writeBench(w io.Writer, r *benchReport) {
 	fmt.Fprintf(w, "plugin %s %s (%s), %d cores; medians\n", r.Plugin, r.Version, r.Language, r.Cores)
-	local := func(t *benchTimes, ratio float64) (string, string) {
+	// Only built-in plugins are compared with their work in this process.
+	const inProcess = " | in process µs | × in process"
+	local := func(cells []any, t *benchTimes, ratio float64) []any {
 		if t == nil {
-			return "", ""
+			return cells
 		}
-		return short(t.Median), times(ratio)
+		return append(cells, short(t.Median), times(ratio))
 	}
 	if len(r.Samplers) > 0 {
 		fmt.Fprintln(w)
-		table(w, "sampler | tokens | batch | rows | call µs | per row µs | bare µs | over bare µs | × bare | in process µs | × in process", func(line func(...any)) {
+		header := "sampler | tokens | batch | rows | call µs | per row µs | bare µs | over bare µs | × bare"
+		if slices.ContainsFunc(r.Samplers, func(h benchHop) bool { return h.Local != nil }) {
+			header += inProcess
+		}
+		table(w, header, func(line func(...any)) {
 			for _, h := range r.Samplers {
-				own, ratio := local(h.Local, h.OverLocal)
-				line(h.Sampler, h.Tokens, h.Batch, h.Transport, short(h.Call.Median), short(h.PerRow), short(h.Bare.Median),
-					short(h.Call.Median-h.Bare.Median), times(h.OverBare), own, ratio)
+				line(local([]any{h.Sampler, h.Tokens, h.Batch, h.Transport, short(h.Call.Median), short(h.PerRow), short(h.Bare.Median),
+					short(h.Call.Median - h.Bare.Median), times(h.OverBare)}, h.Local, h.OverLocal)...)
 			}
 		})
 		h := r.Samplers[0]
@@ -378,11 +383,14 @@ func writeBench(w io.Writer, r *benchReport) {
 	}
 	if len(r.Models) > 0 {
 		fmt.Fprintln(w)
-		table(w, "model | phase | context | batch | rows | token/s | call µs | bare µs | × bare | in process µs | × in process", func(line func(...any)) {
+		header := "model | phase | context | batch | rows | token/s | call µs | bare µs | × bare"
+		if slices.ContainsFunc(r.Models, func(m benchSpeed) bool { return m.Local != nil }) {
+			header += inProcess
+		}
+		table(w, header, func(line func(...any)) {
 			for _, m := range r.Models {
-				own, ratio := local(m.Local, m.OverLocal)
-				line(m.Model, m.Phase, m.Context, m.Batch, m.Transport, short(m.PerSecond), short(m.Call.Median), short(m.Bare.Median),
-					times(m.OverBare), own, ratio)
+				line(local([]any{m.Model, m.Phase, m.Context, m.Batch, m.Transport, short(m.PerSecond), short(m.Call.Median),
+					short(m.Bare.Median), times(m.OverBare)}, m.Local, m.OverLocal)...)
 			}
 		})
 	}

@@ -32,6 +32,9 @@ the environment variables it declares to read, and whether lab.lock trusts it.`,
 			if out == nil {
 				return err
 			}
+			if s.develops(args[0]) {
+				out.Trust, out.Trusted = "unpinned", ""
+			}
 			if *asJSON {
 				if jsonErr := writeJSON(cmd.OutOrStdout(), out); err == nil {
 					err = jsonErr
@@ -106,8 +109,11 @@ func writePluginInfo(w io.Writer, r *pluginInfoReport) {
 		memory = "yes"
 	}
 	trust := r.Trust
-	if r.Trusted != "" {
+	switch {
+	case r.Trusted != "":
 		trust += " (recorded on " + r.Trusted + ")"
+	case trust == "unpinned":
+		trust += " (built for this command by --plugin)"
 	}
 	rows := [][2]string{{"path", r.Path}, {"sha256", r.SHA256}, {"trust", trust}}
 	if r.Error == "" {

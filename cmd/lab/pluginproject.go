@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,8 @@ type (
 		Samplers []string `json:"samplers,omitempty"`
 		Models   []string `json:"models,omitempty"`
 		Warnings []string `json:"warnings,omitempty"`
+
+		logged []string // warnings that were log lines already
 	}
 	pluginInfoReport struct {
 		Schema       string        `json:"schema"`
@@ -104,6 +107,9 @@ project carries the package lab_plugin and needs grpcio and protobuf.`,
 		if isBuiltin(plan.Name) {
 			return builtinName(plan.Name)
 		}
+		if source != "" && plan.Language != "go" {
+			return fault.New(fault.Usage, "lab plugin new", "", "--lab-source is for Go projects, and --lang is %s", fault.Quote(plan.Language, 40))
+		}
 		plan.Package, plan.Requirements = labpython.Files(), labpython.Requirements
 		if plan.Language == "go" {
 			cwd, err := os.Getwd()
@@ -124,7 +130,7 @@ project carries the package lab_plugin and needs grpcio and protobuf.`,
 			return writeJSON(cmd.OutOrStdout(), out)
 		}
 		w := cmd.OutOrStdout()
-		fmt.Fprintf(w, "%s: a %s in %s, %d files; next:\n\n  cd %s\n", made.Dir, plan.Kind, plan.Language, len(made.Files), made.Dir)
+		fmt.Fprintf(w, "%s: a %s in %s, %d files; next:\n\n  cd %s\n", made.Dir, plan.Kind, plan.Language, len(made.Files), project.ShellWord(made.Dir))
 		for _, c := range made.Commands {
 			fmt.Fprintf(w, "  %s\n", c)
 		}
@@ -198,22 +204,30 @@ func installPlugin(s *settings, cmd *cobra.Command, src project.Source, user boo
 	if err != nil {
 		return nil, err
 	}
+	shared, err := s.hostOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
 	pins := lock.At(cwd)
 	if _, err := pins.Entries(); err != nil { // before anything is changed
 		return nil, err
 	}
 	out := &pluginInstallReport{Schema: "lab/plugin-install/1"}
 	opt.Check = func(ctx context.Context, folder string) (string, error) {
-		info, err := s.tryPlugin(ctx, cmd, folder, src.Name, out)
+		info, err := tryPlugin(ctx, host.Options{Dirs: []string{folder}, Logger: shared.Logger, TLS: shared.TLS}, src.Name, out)
 		return info.Version, err
 	}
 	ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
 	if s.timeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, s.timeout,
+			fault.New(fault.Limit, "lab", "", "the --timeout of %v has passed", s.timeout))
 	}
 	defer cancel()
 	done, err := place.Install(ctx, src, opt)
 	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
 		return nil, err
 	}
 	out.Name, out.Version, out.Path, out.SHA256 = done.Name, done.Version, done.Path, done.SHA256
@@ -233,13 +247,9 @@ func installPlugin(s *settings, cmd *cobra.Command, src project.Source, user boo
 	return out, nil
 }
 
-// tryPlugin starts a plugin that was built in a folder, and notes what it offers.
-func (s *settings) tryPlugin(ctx context.Context, cmd *cobra.Command, folder, name string, out *pluginInstallReport) (host.PluginInfo, error) {
-	log, err := s.logger(cmd)
-	if err != nil {
-		return host.PluginInfo{}, err
-	}
-	h, err := host.New(host.Options{Dirs: []string{folder}, Logger: log, TLS: s.pluginTLS})
+// tryPlugin starts a plugin that was just built, and notes what it offers.
+func tryPlugin(ctx context.Context, opt host.Options, name string, out *pluginInstallReport) (host.PluginInfo, error) {
+	h, err := host.New(opt)
 	if err != nil {
 		return host.PluginInfo{}, err
 	}
@@ -254,7 +264,8 @@ func (s *settings) tryPlugin(ctx context.Context, cmd *cobra.Command, folder, na
 	for _, b := range h.Backends(ctx) {
 		out.Models = append(out.Models, b.Qualified())
 	}
-	out.Warnings = append(out.Warnings, h.Warnings()...)
+	out.logged = h.Warnings()
+	out.Warnings = append(out.Warnings, out.logged...)
 	return info, nil
 }
 
@@ -280,16 +291,21 @@ func writeInstalled(w, errOut io.Writer, r *pluginInstallReport) {
 	case !r.Changed:
 		verb = "is installed already, unchanged,"
 	case r.Before != "":
-		verb = "replaced"
+		verb = "has replaced another"
 	}
 	fmt.Fprintf(w, "%s %s %s at %s\nsha256 %s\n", r.Name, r.Version, verb, r.Path, r.SHA256)
-	for _, name := range r.Samplers {
-		fmt.Fprintf(w, "try: lab next \"The weather today is\" --chain %s\n", name)
+	if len(r.Samplers) > 0 {
+		fmt.Fprintf(w, "try: lab next \"The weather today is\" --chain %s\n", r.Samplers[0])
 	}
-	for _, name := range r.Models {
-		fmt.Fprintf(w, "try: lab generate \"The weather today is\" --model %s\n", name)
+	if len(r.Models) > 0 {
+		fmt.Fprintf(w, "try: lab generate \"The weather today is\" --model %s\n", r.Models[0])
+	}
+	if n := len(r.Samplers) + len(r.Models); n > 1 {
+		fmt.Fprintf(w, "all %d that it offers: lab plugin info %s\n", n, r.Name)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintln(errOut, "warning:", warning)
+		if !slices.Contains(r.logged, warning) {
+			fmt.Fprintln(errOut, "warning:", warning)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/plugin/host"
 	"lab/core/script"
 	"lab/core/script/std"
 	"lab/plots/canvas"
@@ -70,8 +71,9 @@ under runs/, or into --out.
 
 With --watch the script runs again whenever it, a file it imports or the source
 of a plugin given with --plugin changes; a run that is under way then is given
-up. Errors are shown and the watch goes on until Ctrl-C. Every run writes into the
-same folder, runs/SCRIPT-watch unless --out says otherwise.`,
+up. Errors are shown and the watch goes on until Ctrl-C, which is its ordinary end
+(exit code 0). Every run writes into the same folder, runs/SCRIPT-watch unless --out
+says otherwise, and may take as long as --timeout allows.`,
 		Example: `  lab run scripts/weather.tengo
   lab run scripts/weather.tengo --set model=grammar --seed 3 --out /tmp/weather
   lab run scripts/weather.tengo --plugin ./mine --watch`,
@@ -119,7 +121,9 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
 		Figures: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
 	var runErr error
+	var plugins *host.Host
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
+		plugins = session.Host()
 		runErr = execScript(ctx, cmd, session, r, args, path, folder, record)
 		return nil
 	}, func(used experiment.Record) error {
@@ -131,6 +135,9 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 	}
 	if len(record.Sources) == 0 && created { // it never started: leave nothing behind
 		os.RemoveAll(folder)
+		if r.out == "" {
+			os.Remove(filepath.Dir(folder)) // when that was the first
+		}
 		return record, err
 	}
 	record.Seconds = time.Since(record.Started).Seconds()
@@ -143,7 +150,9 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 		err = writeErr
 	}
 	for _, warning := range record.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+		if !slices.Contains(plugins.Warnings(), warning) { // those were log lines when they came
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+		}
 	}
 	if writeErr == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: run.json", folder)

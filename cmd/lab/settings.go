@@ -72,10 +72,10 @@ func (s *settings) open(cmd *cobra.Command, plugins ...string) (_ context.Contex
 	built, tidy, err := s.develop(ctx, cmd.ErrOrStderr())
 	done = func() { cancel(); tidy() }
 	if err != nil {
-		done()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
+		done()
 		return nil, nil, nil, err
 	}
 	opt.Dirs, opt.Unpinned = append(built.folders, opt.Dirs...), built.folders

@@ -83,6 +83,14 @@ func (s Source) compile(ctx context.Context, target string) error {
 			Fix("install Go from https://go.dev/dl, or build elsewhere and give the executable")
 	}
 	cmd := command(ctx, s.Dir, tool, "build", "-buildvcs=false", "-o", target, ".")
+	if os.Getenv("GOTMPDIR") == "" { // an interrupted go build leaves its scratch folder behind
+		scratch, err := os.MkdirTemp(filepath.Dir(target), "go-")
+		if err != nil {
+			return written(err)
+		}
+		defer os.RemoveAll(scratch)
+		cmd.Env = append(cmd.Environ(), "GOTMPDIR="+scratch)
+	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err = cmd.Run()
@@ -96,7 +104,11 @@ func (s Source) compile(ctx context.Context, target string) error {
 	if !errors.As(err, &ended) {
 		return s.refused("go build cannot be run: %v", err)
 	}
-	return s.refused("go build failed (%v):\n%s", err, s.located(said.String()))
+	failed := s.refused("go build failed (%v):\n%s", err, s.located(said.String()))
+	if strings.Contains(said.String(), ": lab@v0.0.0: replacement directory ") {
+		failed = failed.Fix("lab has moved: go mod edit -replace lab=FOLDER in %s, with the folder of its source", fault.Quote(s.Path, 120))
+	}
+	return failed
 }
 
 func (s Source) refused(problem string, args ...any) *fault.Error {

@@ -96,9 +96,10 @@ func TestMissingToolsAreNamedWithTheirCure(t *testing.T) {
 		says      []string
 	}{
 		{"no Go", goDir, nil, "", []string{"no go command on PATH", "https://go.dev/dl"}},
-		{"no Python", pyDir, nil, "", []string{"no python3 on PATH", "--python"}},
+		{"no Python", pyDir, nil, "", []string{"no python3 on PATH", "install Python"}},
 		{"a Python that is given and missing", pyDir, nil, "nosuch", []string{"--python", "nosuch", "is no program"}},
-		{"an old Python", pyDir, map[string]string{"python3": "echo old: 3.6.1"}, "", []string{"Python 3.6.1", "3.9"}},
+		{"an old Python", pyDir, map[string]string{"python3": "echo old: 3.6.1"}, "", []string{"Python 3.6.1", "3.9", "; make " + pyDir + "/.venv with another Python"}},
+		{"an old Python that is given", pyDir, map[string]string{"old": "echo old: 3.6.1"}, "old", []string{"Python 3.6.1", "give --python another one"}},
 		{"no grpcio", pyDir, map[string]string{"python3": "echo missing: grpcio"}, "",
 			[]string{"has no grpcio", "python3 -m venv " + pyDir + "/.venv && " + pyDir + "/.venv/bin/python -m pip install grpcio"}},
 		{"a Python that fails", pyDir, map[string]string{"python3": "echo broken >&2; exit 3"}, "", []string{"cannot be run (exit status 3)", "broken"}},
@@ -213,15 +214,35 @@ func TestWhatIsNoFileIsRefused(t *testing.T) {
 	}
 }
 
+// A lab that lies elsewhere by now is named with what mends it.
+func TestAMovedLabIsNamedWithItsCure(t *testing.T) {
+	dir := tree(t, map[string]string{"main.go": goPlugin,
+		"go.mod": "module mine\n\ngo 1.26\n\nrequire lab v0.0.0\n\nreplace lab => ./nowhere\n"})
+	_, err := Build(t.Context(), detect(t, dir), t.TempDir(), BuildOptions{})
+	if err == nil || !strings.Contains(err.Error(), "; lab has moved: go mod edit -replace lab=FOLDER in \""+dir) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A build that is interrupted leaves nothing outside of its folder, whatever the
+// tool does.
 func TestBuildEndsWithItsContext(t *testing.T) {
 	dir := tree(t, map[string]string{"main.go": goPlugin})
-	bin(t, map[string]string{"go": "exec /bin/sleep 60"})
+	bin(t, map[string]string{"go": `: > "${GOTMPDIR:-$TMPDIR}/left"; exec /bin/sleep 60`})
+	scratch, folder := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	t.Setenv("GOTMPDIR", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	start := time.Now()
-	_, err := Build(ctx, detect(t, dir), t.TempDir(), BuildOptions{})
+	_, err := Build(ctx, detect(t, dir), folder, BuildOptions{})
 	if fault.KindOf(err) != fault.Interrupted {
 		t.Errorf("error %v", err)
+	}
+	for _, place := range []string{scratch, folder} {
+		if entries, _ := os.ReadDir(place); len(entries) > 0 {
+			t.Errorf("%v was left", entries)
+		}
 	}
 	// far less than the minute that the tool would take, far more than a busy machine needs
 	if took := time.Since(start); took > 20*time.Second {

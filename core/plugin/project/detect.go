@@ -48,7 +48,7 @@ func (f Form) String() string {
 type Source struct {
 	Form Form
 	Path string // as it was given
-	Dir  string // absolute: the folder of the package, the project or the program
+	Dir  string // absolute, links followed but for a program: the folder of the package, the project or the program
 	File string // absolute: the Python file that serves, or the program; empty for Go
 	Name string // of the plugin
 }
@@ -65,6 +65,9 @@ func Detect(path, name string) (Source, error) {
 	if name != "" && !plugin.IsName(name) {
 		return Source{}, badName(name)
 	}
+	if path == "" {
+		return Source{}, notPlugin(path, "it is no path")
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return Source{}, fault.Wrap(err, fault.Usage, "plugin", fault.Quote(path, 120))
@@ -77,22 +80,35 @@ func Detect(path, name string) (Source, error) {
 	case err != nil:
 		return Source{}, fault.Wrap(err, fault.Usage, "plugin", fault.Quote(path, 120))
 	}
-	src := Source{Path: path, Dir: abs}
+	// A link to a project is the project where it lies, as Python takes it, too; an
+	// executable's files are beside the link that it is started by.
+	real := abs
+	if info.IsDir() || filepath.Ext(abs) == ".py" {
+		if real, err = filepath.EvalSymlinks(abs); err != nil {
+			return Source{}, fault.Wrap(err, fault.Usage, "plugin", fault.Quote(path, 120))
+		}
+	}
+	src := Source{Path: path, Dir: real}
+	called := filepath.Base(abs)
 	if info.IsDir() {
 		err = src.folder()
 	} else {
-		src.Dir, src.File = filepath.Dir(abs), abs
+		src.Dir, src.File = filepath.Dir(real), real
+		called = filepath.Base(src.Dir)
 		err = src.file(info)
 	}
 	if err != nil {
 		return Source{}, err
 	}
-	if name != "" {
+	switch {
+	case name != "":
 		src.Name = name
+	case src.Name == "":
+		src.Name = strings.TrimPrefix(called, prefix)
 	}
 	if !plugin.IsName(src.Name) {
-		return Source{}, notPlugin(path, "its source does not say what the plugin is called, and %s is no legal name", fault.Quote(src.Name, 64)).
-			Fix("a name is a-z, 0-9, '_' and '-', starting with a letter; write it as a literal in the source, or rename the folder")
+		return Source{}, notPlugin(path, "%s, as it would be called, is no legal name of a plugin", fault.Quote(src.Name, 64)).
+			Fix("a name is a-z, 0-9, '_' and '-', starting with a letter; write it as a literal in the source, or rename the file or folder")
 	}
 	return src, nil
 }
@@ -152,10 +168,7 @@ func escape(path string) string {
 }
 
 func (s *Source) python(file, name string) {
-	s.Form, s.File = PythonProject, file
-	if s.Name = name; name == "" {
-		s.Name = strings.TrimPrefix(filepath.Base(s.Dir), prefix)
-	}
+	s.Form, s.File, s.Name = PythonProject, file, name
 }
 
 // file decides for a file.
@@ -207,9 +220,6 @@ func (s *Source) goPackage() (bool, error) {
 	}
 	s.Form = GoPackage
 	s.Name = goName(s.Dir, append(slices.Clone(pkg.GoFiles), pkg.CgoFiles...))
-	if s.Name == "" {
-		s.Name = strings.TrimPrefix(filepath.Base(s.Dir), prefix)
-	}
 	return true, nil
 }
 

@@ -10,7 +10,10 @@ import (
 // tree writes files below a new folder; a name that ends with * is executable.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as Detect will name it
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range files {
 		mode := os.FileMode(0o644)
 		if plain, ok := strings.CutSuffix(name, "*"); ok {
@@ -72,6 +75,42 @@ func TestDetectFindsFormAndName(t *testing.T) {
 			}
 			if r.file != "" && filepath.Base(got.File) != r.file {
 				t.Errorf("file %q, want %q", got.File, r.file)
+			}
+		})
+	}
+}
+
+// A link stands for the project that it leads to, but for the name; an executable's
+// files are beside the link.
+func TestDetectFollowsLinksToProjects(t *testing.T) {
+	dir := tree(t, map[string]string{"go/main.go": goPlugin, "nameless/a.py": "import lab_plugin\nlab_plugin.serve(NAME)\n", "bin/tool*": "#!/bin/sh\n"})
+	rows := []struct{ name, to, dir, file, want string }{
+		{"a Go package", "go", "go", "", "mine"},
+		{"a folder whose source does not say", "nameless", "nameless", "nameless/a.py", "link"},
+		{"a Python file", "nameless/a.py", "nameless", "nameless/a.py", "nameless"},
+		{"an executable", "bin/tool", ".", "link", "link"},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			link := filepath.Join(dir, "lab-plugin-link")
+			if filepath.Ext(r.to) == ".py" {
+				link += ".py"
+			} else if r.file == "link" {
+				r.file = "lab-plugin-link"
+			}
+			if err := os.Symlink(filepath.Join(dir, r.to), link); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(link)
+			got, err := Detect(link, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Dir != filepath.Join(dir, r.dir) || r.file != "" && got.File != filepath.Join(dir, r.file) || got.Name != r.want {
+				t.Errorf("%+v, want %s and %s called %s", got, r.dir, r.file, r.want)
+			}
+			if len(got.Watched()) == 0 {
+				t.Error("nothing is watched")
 			}
 		})
 	}

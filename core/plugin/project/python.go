@@ -32,7 +32,7 @@ func (s Source) layOut(ctx context.Context, target string, opt BuildOptions) err
 	if err != nil {
 		return err
 	}
-	if python, err = s.checkPython(ctx, python); err != nil {
+	if python, err = s.checkPython(ctx, python, opt.Python); err != nil {
 		return err
 	}
 	files, err := pluginFiles(s.Dir, leftOut)
@@ -107,14 +107,18 @@ func (s Source) interpreter(given string) (string, error) {
 		return "", fault.New(fault.Usage, "plugin", fault.Quote(s.Path, 120), "--python %s is no program", fault.Quote(given, 120))
 	}
 	return "", s.refused("there is no Python for it: no %s in the project, and no python3 on PATH", filepath.Join(environment, "bin", "python")).
-		Fix("install Python 3.9 or newer from https://www.python.org/downloads, or say which with --python")
+		Fix("install Python 3.9 or newer from https://www.python.org/downloads")
 }
 
 // checkPython asks an interpreter for its version and for what lab_plugin needs,
 // and returns what it is called itself: what was found may only be a script that
 // chooses one by the folder it is started in. The packages are looked up without
 // importing them, which is ten times quicker.
-func (s Source) checkPython(ctx context.Context, python string) (string, error) {
+func (s Source) checkPython(ctx context.Context, python, given string) (string, error) {
+	another := "make " + ShellWord(filepath.Join(s.Dir, environment)) + " with another Python"
+	if given != "" {
+		another = "give --python another one"
+	}
 	limited, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
 	out, err := command(limited, s.Dir, python, "-c", template("check.py")).CombinedOutput()
@@ -123,22 +127,22 @@ func (s Source) checkPython(ctx context.Context, python string) (string, error) 
 	case ctx.Err() != nil:
 		return "", cancelled(ctx, s.Path)
 	case limited.Err() != nil:
-		return "", s.refused("%s does not answer within %v", python, checkLimit).Fix("say which Python with --python")
+		return "", s.refused("%s does not answer within %v", python, checkLimit).Fix("%s", another)
 	case err != nil:
-		return "", s.refused("%s cannot be run (%v): %s", python, err, fault.Quote(said, 300)).Fix("say which Python with --python")
+		return "", s.refused("%s cannot be run (%v): %s", python, err, fault.Quote(said, 300)).Fix("%s", another)
 	}
 	answer, rest, _ := strings.Cut(said, ": ")
 	switch {
 	case answer == "ok" && filepath.IsAbs(rest):
 		return rest, nil
 	case answer == "old":
-		return "", s.refused("%s is Python %s, and lab_plugin needs 3.9 or newer", python, rest).Fix("say which Python with --python")
+		return "", s.refused("%s is Python %s, and lab_plugin needs 3.9 or newer", python, rest).Fix("%s", another)
 	case answer == "missing":
 		missing := strings.Fields(rest)
 		return "", s.refused("%s has no %s, which lab_plugin needs", python, strings.Join(missing, " and no ")).
 			Fix("%s", s.installs(python, missing))
 	}
-	return "", s.refused("%s does not answer like a Python: %s", python, fault.Quote(said, 300))
+	return "", s.refused("%s does not answer like a Python: %s", python, fault.Quote(said, 300)).Fix("%s", another)
 }
 
 // installs returns the command that installs what is missing: into the project's
@@ -147,18 +151,18 @@ func (s Source) installs(python string, missing []string) string {
 	packages := strings.Join(missing, " ")
 	list := filepath.Join(s.Dir, "requirements.txt")
 	if _, err := os.Stat(list); !errors.Is(err, fs.ErrNotExist) {
-		packages = "-r " + shellWord(list)
+		packages = "-r " + ShellWord(list)
 	}
 	venv := filepath.Join(s.Dir, environment)
 	own := filepath.Join(venv, "bin", "python")
 	if python == own {
-		return "install it with: " + shellWord(own) + " -m pip install " + packages
+		return "install it with: " + ShellWord(own) + " -m pip install " + packages
 	}
-	return "install it with: " + shellWord(python) + " -m venv " + shellWord(venv) + " && " + shellWord(own) + " -m pip install " + packages
+	return "install it with: " + ShellWord(python) + " -m venv " + ShellWord(venv) + " && " + ShellWord(own) + " -m pip install " + packages
 }
 
-// shellWord quotes a word for a shell when it must be.
-func shellWord(s string) string {
+// ShellWord quotes a word of a command that is shown, when a shell needs it.
+func ShellWord(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,=@%") == "" && s != "" {
 		return s
 	}

@@ -224,7 +224,7 @@ func place(dir string, files map[string]string) error {
 	}
 	if err := os.Rename(staged, dir); err != nil {
 		if _, there := os.Lstat(dir); there == nil {
-			return refused("something of that name came meanwhile")
+			return refused("something of that name is there")
 		}
 		return fault.Wrap(err, fault.Usage, "plugin new", "folder")
 	}
