@@ -63,6 +63,42 @@ func TestUsageCountsWhatTheFormulasSay(t *testing.T) {
 	}
 }
 
+func TestAttendedPositionsAreThoseWithinTheWindows(t *testing.T) {
+	rows := []struct {
+		name string
+		h    hyper
+	}{
+		{"no window", hyper{layers: 3}},
+		{"a window in every layer", hyper{layers: 3, window: 5}},
+		{"every other layer", hyper{layers: 3, window: 5, pattern: 2}},
+		{"five of six", hyper{layers: 14, window: 4, pattern: 6}},
+		{"a pattern of one is none", hyper{layers: 2, window: 4, pattern: 1}},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			for start := range 12 {
+				for n := range 12 {
+					want := 0
+					for layer := range r.h.layers {
+						for p := start; p < start+n; p++ {
+							want += p + 1 - r.h.first(layer, p)
+						}
+					}
+					if got := r.h.attended(int64(start), int64(n)); got != int64(want) {
+						t.Errorf("%d tokens from %d on: %d positions, counted %d", n, start, got, want)
+					}
+				}
+			}
+		})
+	}
+	h := hyper{layers: 7, window: 4, pattern: 6}
+	for layer, want := range []int{7, 7, 7, 7, 7, 0, 7} {
+		if got := h.first(layer, 10); got != want {
+			t.Errorf("layer %d: position 10 attends from %d on, want %d", layer, got, want)
+		}
+	}
+}
+
 func TestScoresThatAreNotFiniteAreAnErrorThatNamesTheToken(t *testing.T) {
 	s := small()
 	s.untied = true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"lab/plugins/models/internal/gguf"
@@ -23,6 +24,8 @@ type shape struct {
 	untied    bool                        // output.weight
 	kind      func(name string) gguf.Type // nil: all F32
 	edit      func(m *ingredients)        // last changes before writing
+
+	file string // a stored model instead; then only vocab and context count
 }
 
 // ingredients are what a file is written from.
@@ -34,6 +37,13 @@ type ingredients struct {
 // small is a model that runs in a blink and has no two sizes alike.
 func small() shape {
 	return shape{vocab: 300, context: 96, width: 64, layers: 2, heads: 6, kvHeads: 2, headSize: 16, ffn: 96}
+}
+
+// storedModel is the model of a file.
+func storedModel(t testing.TB, path string) shape {
+	t.Helper()
+	e := openWith(t, path, 1, kernel.Best())
+	return shape{file: path, vocab: e.hyper.vocab, context: e.hyper.context}
 }
 
 // tinyShape is the size of the embedded model.
@@ -55,6 +65,13 @@ func mixedKinds(name string) gguf.Type {
 // bytes writes the model.
 func (s shape) bytes(t testing.TB, seed uint64) []byte {
 	t.Helper()
+	if s.file != "" {
+		data, err := os.ReadFile(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
 	m := s.ingredients(seed)
 	if s.edit != nil {
 		s.edit(m)

@@ -201,8 +201,7 @@ func TestForwardAgreesWithAFloat64Reference(t *testing.T) {
 }
 
 func TestRotationOfKnownAngles(t *testing.T) {
-	h := hyper{headSize: 4, ropeSize: 4, ropeBase: 100, ropeScale: 1}
-	r := newRope(&h, nil)
+	r := newRope(rotation{size: 4, base: 100, scale: 1}, nil)
 	r.extend(8)
 	// base 100, four elements: frequencies 1 and 1/10.
 	rows := []struct {

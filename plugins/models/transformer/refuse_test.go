@@ -84,12 +84,12 @@ func refused(t *testing.T, rows []refusal) {
 func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 	refused(t, []refusal{
 		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
-		{"another architecture", set("general.architecture", "gemma3"), fault.Model, []string{"gemma3", "known: llama"}},
+		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi3, qwen2, qwen3, stablelm"}},
 		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
 		{"a key nobody knows", set("llama.attention.clamp_kqv", float32(3)), fault.Model, []string{"llama.attention.clamp_kqv", "not understood"}},
 		{"experts", set("llama.expert_count", uint32(8)), fault.Model, []string{"llama.expert_count", "experts"}},
 		{"attention that looks ahead", set("llama.attention.causal", false), fault.Model, []string{"llama.attention.causal"}},
-		{"another rope scaling", set("llama.rope.scaling.type", "yarn"), fault.Model, []string{"yarn", "known: linear, none"}},
+		{"another rope scaling", set("llama.rope.scaling.type", "longrope"), fault.Model, []string{"longrope", "known: linear, none, yarn"}},
 		{"no context length", drop("llama.context_length"), fault.Data, []string{"llama.context_length", "missing"}},
 		{"a context of zero", set("llama.context_length", uint32(0)), fault.Data, []string{"llama.context_length", "is 0, outside [1,"}},
 		{"layers without end", set("llama.block_count", uint32(1<<31)), fault.Data, []string{"llama.block_count", "outside"}},

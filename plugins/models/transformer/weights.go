@@ -35,6 +35,24 @@ func (t *tensor) widen(k *kernel.Kernels, first, n int, scratch []float32) []flo
 	return scratch
 }
 
+// cut returns n rows of a matrix, or n elements of a vector that is stored
+// without blocks, from the given one on.
+func (t *tensor) cut(first, n int) *tensor {
+	out := *t
+	size, width := t.format.Bytes(t.cols), t.cols
+	if t.rows == 1 {
+		size, width = t.format.Bytes(1), 1
+		out.cols = n
+	} else {
+		out.rows = n
+	}
+	out.data = t.data[first*size : (first+n)*size]
+	if t.floats != nil {
+		out.floats = t.floats[first*width : (first+n)*width]
+	}
+	return &out
+}
+
 // need is a tensor that a part wants.
 type need struct {
 	name string // without the prefix of its block
@@ -43,6 +61,9 @@ type need struct {
 	// be absent altogether.
 	tied     string
 	optional bool
+	// first and take are the rows (of a vector, the elements) that are wanted of
+	// a tensor which holds several one after another; a take of 0 wants all.
+	first, take int
 }
 
 // multiplied returns the number of weights that a row is multiplied with.
@@ -50,7 +71,11 @@ func (n need) multiplied() int64 {
 	if len(n.dims) != 2 {
 		return 0
 	}
-	return int64(n.dims[0]) * int64(n.dims[1])
+	rows := n.dims[1]
+	if n.take > 0 {
+		rows = n.take
+	}
+	return int64(n.dims[0]) * int64(rows)
 }
 
 // formats are the storage types that are computed with.
@@ -96,6 +121,13 @@ func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 	if format == kernel.F32 {
 		out.floats, _ = kernel.View(out.data)
 	}
+	if n.take > 0 {
+		if len(n.dims) == 1 && format != kernel.F32 && format != kernel.F16 {
+			return nil, fault.New(fault.Model, "open model", l.name, "tensor %q is a vector in blocks (%v), of which parts are wanted", name, t.Type).
+				Fix("store it as F32")
+		}
+		out = out.cut(n.first, n.take)
+	}
 	return out, nil
 }
 
@@ -129,10 +161,12 @@ type weights struct {
 func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, error) {
 	l := &loader{file: file, name: name, used: map[string]bool{}}
 	w := &weights{}
-	factors := need{name: a.ropeFactors, dims: []int{h.ropeSize / 2}, optional: true}
 	var err error
-	if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
-		return nil, err
+	if a.ropeFactors != "" {
+		factors := need{name: a.ropeFactors, dims: []int{h.rope.size / 2}, optional: true}
+		if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
+			return nil, err
+		}
 	}
 	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
 		return nil, err
