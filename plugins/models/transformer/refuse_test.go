@@ -257,5 +257,8 @@ func FuzzOpen(f *testing.F) {
 		s.edit = edit
 		f.Add(s.bytes(f, uint64(i)))
 	}
+	blocks := shape{vocab: 262, context: 8, width: 32, layers: 1, heads: 2, kvHeads: 1, headSize: 16, ffn: 32,
+		kind: func(name string) gguf.Type { return kinds()[len(name)%5+2] }} // Q4_0 to Q8_0
+	f.Add(blocks.bytes(f, 7))
 	f.Fuzz(func(t *testing.T, data []byte) { mangled(t, data) })
 }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Format is how stored weights are written. All are little-endian; those below
+// Format is how stored weights are written. All are little-endian; those after
 // BF16 store blocks of values that share one or two half-precision scales, as
 // ggml lays them out. What a format's bits mean is in widen_block.go and
 // widen_super.go, as the formula of a value and where it rounds.
