@@ -2,12 +2,12 @@ package transformer
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"testing"
 
 	"lab/core/dist"
 	"lab/core/plugin/model"
+	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/kernel"
 )
 
@@ -100,23 +100,28 @@ func TestAttendedPositionsAreThoseWithinTheWindows(t *testing.T) {
 }
 
 func TestScoresThatAreNotFiniteAreAnErrorThatNamesTheToken(t *testing.T) {
-	s := small()
-	s.untied = true
-	s.edit = func(m *ingredients) {
-		for _, b := range m.tensors {
-			if b.Name == "output.weight" {
-				copy(b.Data[4*(17*s.width):], stored([]float32{float32(math.Inf(1))}, 0))
+	for _, r := range []struct {
+		name     string
+		kind     gguf.Type
+		infinity []byte
+	}{
+		{"F32", gguf.F32, []byte{0, 0, 0x80, 0x7f}}, {"F16", gguf.F16, []byte{0, 0x7c}}, {"BF16", gguf.BF16, []byte{0x80, 0x7f}},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			s := small()
+			s.untied = true
+			s.kind = func(string) gguf.Type { return r.kind }
+			s.edit = retensor("output.weight", func(b *gguf.Blob) { copy(b.Data[len(r.infinity)*17*s.width:], r.infinity) })
+			e := s.open(t, 7, 1, kernel.Best())
+			_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{1}, Want: model.Last, Scores: rowsFor(e, 1)}})
+			if err == nil {
+				t.Fatal("an infinite score was handed out")
 			}
-		}
-	}
-	e := s.open(t, 7, 1, kernel.Best())
-	_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{1}, Want: model.Last, Scores: rowsFor(e, 1)}})
-	if err == nil {
-		t.Fatal("an infinite score was handed out")
-	}
-	wantError(t, err, 0, "token 17", "position 0")
-	if len(e.cache.seqs) != 0 {
-		t.Error("the failed call left a sequence")
+			wantError(t, err, 0, "token 17", "position 0")
+			if len(e.cache.seqs) != 0 {
+				t.Error("the failed call left a sequence")
+			}
+		})
 	}
 }
 

@@ -13,8 +13,11 @@
 // is not known, an architecture, a metadata key, a tensor or its type, is
 // refused by name: a model that is nearly computed is worse than none.
 //
-// Not here: sampling, text beyond tokens and pieces, training (folder train)
-// and quantised types other than Q8_0. Start with [Tiny] or [GGUF], then
+// Weights stay as they are stored, in any of the formats of package kernel, and
+// are widened to float32 when they are multiplied.
+//
+// Not here: sampling, text beyond tokens and pieces, and training (folder
+// train). Start with [Tiny] or [GGUF], then
 // engine.go, pass.go and parts.go.
 package transformer
 
@@ -70,7 +73,7 @@ func GGUF() *Backend {
 	return &Backend{
 		declaration: model.Declaration{
 			Name:     "gguf",
-			Summary:  "decoder-only transformers in GGUF files, with F32, F16 and Q8_0 weights",
+			Summary:  "decoder-only transformers in GGUF files, with float or quantised weights (Q2_K to Q8_0)",
 			Source:   source,
 			Patterns: []string{"*.gguf"},
 			Params:   settings(),
