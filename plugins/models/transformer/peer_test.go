@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/plugins/models/internal/kernel"
 )
@@ -128,6 +130,79 @@ func TestEveryArchitectureAgreesWithTransformers(t *testing.T) {
 	for _, a := range architectures() {
 		if !slices.Contains(met, a.name) {
 			t.Errorf("no model of the architecture %q was compared", a.name)
+		}
+	}
+}
+
+func TestWhatAnArchitectureNeedsIsNotDoneWithout(t *testing.T) {
+	rows := []struct {
+		name, peer, old, changed string // of equal length
+		kind                     fault.Kind
+		words                    []string
+	}{
+		{"a window by an unknown name", "gemma3", "gemma3.attention.sliding_window", "gemma3.attention.sliding_widnow", fault.Model,
+			[]string{"sliding_widnow", "not understood"}},
+		{"a soft cap by an unknown name", "gemma2", "gemma2.attn_logit_softcapping", "gemma2.attn_logit_softcopping", fault.Model,
+			[]string{"not understood"}},
+		{"a head norm that is missing", "gemma3", "blk.6.attn_q_norm.weight", "blk.6.attn_x_norm.weight", fault.Data,
+			[]string{`"blk.6.attn_q_norm.weight" is missing`}},
+		{"an output norm that is missing", "gemma2", "blk.2.post_ffw_norm.weight", "blk.2.post_fxw_norm.weight", fault.Data,
+			[]string{`"blk.2.post_ffw_norm.weight" is missing`}},
+		{"a bias that is missing", "qwen2", "blk.1.attn_k.bias", "blk.1.attn_x.bias", fault.Data, []string{`"blk.1.attn_k.bias" is missing`}},
+		{"an optional bias by another name", "stablelm", "blk.1.attn_k.bias", "blk.1.attn_x.bias", fault.Model,
+			[]string{"blk.1.attn_x.bias", "no place"}},
+		{"positions that are missing", "gpt2", "position_embd.weight", "position_emdb.weight", fault.Data,
+			[]string{`"position_embd.weight" is missing`}},
+		{"a scaling nobody knows", "qwen2-yarn", "yarn", "narn", fault.Model, []string{"narn", "known: linear, none, yarn"}},
+		{"a scaling's factor by an unknown name", "qwen2-yarn", "qwen2.rope.scaling.factor", "qwen2.rope.scaling.fcator", fault.Model,
+			[]string{"fcator", "not understood"}},
+		{"an RMS constant where layer norms want theirs", "gpt2", "gpt2.attention.layer_norm_epsilon", "gpt2.attention.layer_norm_apsilon", fault.Data,
+			[]string{"layer_norm_epsilon", "is missing"}},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			data, err := os.ReadFile(peerPath(r.peer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The length in front tells the whole name from one that it is part of.
+			whole := func(s string) []byte {
+				return append(binary.LittleEndian.AppendUint64(nil, uint64(len(s))), s...)
+			}
+			if len(r.old) != len(r.changed) || !bytes.Contains(data, whole(r.old)) {
+				t.Fatalf("%q is not in the file or of another length than %q", r.old, r.changed)
+			}
+			_, err = openBytes(t, bytes.ReplaceAll(data, whole(r.old), whole(r.changed)))
+			wantError(t, err, r.kind, r.words...)
+		})
+	}
+}
+
+func TestDamagedModelsOfEveryArchitectureNeverPanic(t *testing.T) {
+	for _, name := range peerNames(t) {
+		whole, err := os.ReadFile(peerPath(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := bytes.Index(whole, []byte("tokenizer.ggml.tokens"))
+		tensors := bytes.Index(whole, []byte("token_embd.weight"))
+		if names < 0 || tensors < 0 {
+			t.Fatal("no tokenizer or no tensors")
+		}
+		for at := 8; at < tensors+2000; at++ {
+			if at%3 != 0 || at > names+50 && at < tensors-50 {
+				continue
+			}
+			data := bytes.Clone(whole)
+			data[at] ^= []byte{1, 0x80, 0xff}[at%3]
+			func() {
+				defer func() {
+					if r := recover(); r != nil {
+						t.Fatalf("%s, byte %d flipped: panic %v", name, at, r)
+					}
+				}()
+				mangled(t, data)
+			}()
 		}
 	}
 }
