@@ -44,10 +44,11 @@ CASES = {
         head_dim=8, rope_theta=500.0, rope_scaling={"rope_type": "linear", "factor": 4.0})),
         {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}),
     "qwen2": lambda: ("qwen2", hf.Qwen2Config(**common(rope_theta=1000.0)), {}),
+    # Of the eight pairs of a head two keep their frequency, the others are mixed.
     "qwen2-yarn": lambda: ("qwen2", hf.Qwen2Config(**common(
-        hidden_size=32, rope_theta=1000.0, max_position_embeddings=CONTEXT, rope_scaling={
-            "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 24})),
-        {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 24}),
+        hidden_size=32, num_attention_heads=2, num_key_value_heads=1, rope_theta=50.0, max_position_embeddings=2400,
+        rope_scaling={"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 600})),
+        {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 600}),
     "qwen3": lambda: ("qwen3", hf.Qwen3Config(**common(head_dim=10, rope_theta=1000.0, tie_word_embeddings=True)), {}),
     "gemma": lambda: ("gemma", hf.GemmaConfig(**common(head_dim=10, tie_word_embeddings=True)), {}),
     "gemma2": lambda: ("gemma2", hf.Gemma2Config(**common(
