@@ -31,15 +31,15 @@ func llama() architecture {
 		name:        "llama",
 		read:        readRotary,
 		ropeFactors: "rope_freqs.weight",
-		embed:       lookUp("token_embd.weight"),
+		embed:       lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			rotatePairs(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			gatedFFN(silu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+			gatedFFN(silu),
 		},
 		head: rmsHead(),
 	}
@@ -47,12 +47,12 @@ func llama() architecture {
 
 // rmsHead scores the tokens with a matrix of its own or the embedding table.
 func rmsHead() []part {
-	return []part{rmsNorm("output_norm.weight"), logits("output.weight", "token_embd.weight")}
+	return []part{rmsNorm("output_norm.weight"), logits("output.weight", embedding)}
 }
 
 // tiedHead scores the tokens with the embedding table.
 func tiedHead() []part {
-	return []part{rmsNorm("output_norm.weight"), logits("token_embd.weight", "")}
+	return []part{rmsNorm("output_norm.weight"), logits(embedding, "")}
 }
 
 // qwen2: Yang et al. 2024, "Qwen2 Technical Report".
@@ -60,15 +60,15 @@ func qwen2() architecture {
 	return architecture{
 		name:  "qwen2",
 		read:  readRotary,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKVBiased("attn_q", "attn_k", "attn_v", false),
 			rotateHalves(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			gatedFFN(silu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+			gatedFFN(silu),
 		},
 		head: rmsHead(),
 	}
@@ -79,16 +79,16 @@ func qwen3() architecture {
 	return architecture{
 		name:  "qwen3",
 		read:  readRotary,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			normHeads("attn_q_norm.weight", "attn_k_norm.weight"),
 			rotateHalves(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			gatedFFN(silu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+			gatedFFN(silu),
 		},
 		head: rmsHead(),
 	}
@@ -100,15 +100,15 @@ func gemma() architecture {
 	return architecture{
 		name:  "gemma",
 		read:  readGemma,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			rotateHalves(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			gatedFFN(gelu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+			gatedFFN(gelu),
 		},
 		head: tiedHead(),
 	}
@@ -120,15 +120,15 @@ func gemma2() architecture {
 	return architecture{
 		name:  "gemma2",
 		read:  readGemma2,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			rotateHalves(),
 			attend(),
-			normed(projectBack("attn_output.weight"), "post_attention_norm.weight"),
+			normed(projectBack(), "post_attention_norm.weight"),
 			rmsNorm("ffn_norm.weight"),
-			normed(gatedFFN(gelu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"), "post_ffw_norm.weight"),
+			normed(gatedFFN(gelu), "post_ffw_norm.weight"),
 		},
 		head: tiedHead(),
 	}
@@ -140,16 +140,16 @@ func gemma3() architecture {
 	return architecture{
 		name:  "gemma3",
 		read:  readGemma3,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			normHeads("attn_q_norm.weight", "attn_k_norm.weight"),
 			rotateHalves(),
 			attend(),
-			normed(projectBack("attn_output.weight"), "post_attention_norm.weight"),
+			normed(projectBack(), "post_attention_norm.weight"),
 			rmsNorm("ffn_norm.weight"),
-			normed(gatedFFN(gelu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"), "post_ffw_norm.weight"),
+			normed(gatedFFN(gelu), "post_ffw_norm.weight"),
 		},
 		head: rmsHead(),
 	}
@@ -204,16 +204,16 @@ func olmo2() architecture {
 	return architecture{
 		name:  "olmo2",
 		read:  readRotary,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			asIs(),
 			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
 			normQueries("attn_q_norm.weight", "attn_k_norm.weight"),
 			rotateHalves(),
 			attend(),
-			normed(projectBack("attn_output.weight"), "post_attention_norm.weight"),
+			normed(projectBack(), "post_attention_norm.weight"),
 			asIs(),
-			normed(gatedFFN(silu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"), "post_ffw_norm.weight"),
+			normed(gatedFFN(silu), "post_ffw_norm.weight"),
 		},
 		head: rmsHead(),
 	}
@@ -225,15 +225,15 @@ func phi3() architecture {
 	return architecture{
 		name:  "phi3",
 		read:  readPhi3,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectStacked("attn_qkv", false),
 			rotateHalves(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			stackedFFN(silu, "ffn_up.weight", "ffn_down.weight"),
+			stackedFFN(silu),
 		},
 		head: rmsHead(),
 	}
@@ -253,15 +253,15 @@ func stablelm() architecture {
 	return architecture{
 		name:  "stablelm",
 		read:  readStableLM,
-		embed: lookUp("token_embd.weight"),
+		embed: lookUp(),
 		block: []part{
 			layerNorm("attn_norm"),
 			projectQKVBiased("attn_q", "attn_k", "attn_v", true),
 			rotateHalves(),
 			attend(),
-			projectBack("attn_output.weight"),
+			projectBack(),
 			layerNorm("ffn_norm"),
-			gatedFFN(silu, "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"),
+			gatedFFN(silu),
 		},
 		head: []part{layerNorm("output_norm"), logits("output.weight", "")},
 	}
@@ -281,16 +281,16 @@ func gpt2() architecture {
 	return architecture{
 		name:  "gpt2",
 		read:  func(m *meta, vocab int) hyper { return readDecoder(m, vocab, normEpsilon) },
-		embed: lookUpPlaces("token_embd.weight", "position_embd.weight"),
+		embed: lookUpPlaces("position_embd.weight"),
 		block: []part{
 			layerNorm("attn_norm"),
 			projectStacked("attn_qkv", true),
 			attend(),
-			projectBackBiased("attn_output"),
+			projectBackBiased(),
 			layerNorm("ffn_norm"),
 			plainFFN("ffn_up", "ffn_down"),
 		},
-		head: []part{layerNorm("output_norm"), logits("output.weight", "token_embd.weight")},
+		head: []part{layerNorm("output_norm"), logits("output.weight", embedding)},
 	}
 }
 

@@ -13,11 +13,14 @@ type part struct {
 
 func none(*hyper) []need { return nil }
 
-// lookUp starts the residual stream with the tokens' rows of a table.
-func lookUp(table string) part {
+// embedding is the table of one row per token.
+const embedding = "token_embd.weight"
+
+// lookUp starts the residual stream with the tokens' rows of the embedding.
+func lookUp() part {
 	return part{
 		name:  "look up",
-		needs: func(h *hyper) []need { return []need{{name: table, dims: []int{h.width, h.vocab}}} },
+		needs: func(h *hyper) []need { return []need{{name: embedding, dims: []int{h.width, h.vocab}}} },
 		run: func(p *pass, w []*tensor) {
 			for i, r := range p.rows {
 				dst := p.stream[i*p.h.width:][:p.h.width]
@@ -32,11 +35,11 @@ func lookUp(table string) part {
 
 // lookUpPlaces is lookUp plus a row per position of a second table (Radford et
 // al. 2019, GPT-2).
-func lookUpPlaces(table, places string) part {
+func lookUpPlaces(places string) part {
 	return part{
 		name: "look up",
 		needs: func(h *hyper) []need {
-			return []need{{name: table, dims: []int{h.width, h.vocab}}, {name: places, dims: []int{h.width, h.context}}}
+			return []need{{name: embedding, dims: []int{h.width, h.vocab}}, {name: places, dims: []int{h.width, h.context}}}
 		},
 		run: func(p *pass, w []*tensor) {
 			n := p.h.width
@@ -230,19 +233,18 @@ func attend() part {
 }
 
 // projectBack multiplies the attention's output and adds it to the stream.
-func projectBack(w string) part {
-	return part{name: "project back", needs: needBack(w), run: runBack}
+func projectBack() part {
+	return part{name: "project back", needs: needBack(), run: runBack}
 }
 
-// projectBackBiased is projectBack with a bias; name is without ".weight" and
-// ".bias".
-func projectBackBiased(name string) part {
-	return part{name: "project back", needs: needBack(name+".weight", name+".bias"), run: runBack}
+// projectBackBiased is projectBack with a bias.
+func projectBackBiased() part {
+	return part{name: "project back", needs: needBack("attn_output.bias"), run: runBack}
 }
 
-func needBack(w string, bias ...string) func(h *hyper) []need {
+func needBack(bias ...string) func(h *hyper) []need {
 	return func(h *hyper) []need {
-		out := []need{{name: w, dims: []int{h.heads * h.headSize, h.width}}}
+		out := []need{{name: "attn_output.weight", dims: []int{h.heads * h.headSize, h.width}}}
 		for _, b := range bias {
 			out = append(out, need{name: b, dims: []int{h.width}})
 		}
@@ -294,14 +296,14 @@ func silu(k *kernel.Kernels, gate, up []float32) { k.SiLUMul(gate, up) }
 func gelu(_ *kernel.Kernels, gate, up []float32) { kernel.GELUMul(gate, up) }
 
 // gatedFFN adds down·(act(gate·x)*up·x) to the stream (Shazeer 2020).
-func gatedFFN(act activation, gate, up, down string) part {
+func gatedFFN(act activation) part {
 	return part{
 		name: "feed forward",
 		needs: func(h *hyper) []need {
 			return []need{
-				{name: gate, dims: []int{h.width, h.ffn}},
-				{name: up, dims: []int{h.width, h.ffn}},
-				{name: down, dims: []int{h.ffn, h.width}},
+				{name: "ffn_gate.weight", dims: []int{h.width, h.ffn}},
+				{name: "ffn_up.weight", dims: []int{h.width, h.ffn}},
+				{name: "ffn_down.weight", dims: []int{h.ffn, h.width}},
 			}
 		},
 		run: runGated(act),
@@ -309,12 +311,12 @@ func gatedFFN(act activation, gate, up, down string) part {
 }
 
 // stackedFFN is gatedFFN with the gate above up in one tensor.
-func stackedFFN(act activation, both, down string) part {
+func stackedFFN(act activation) part {
 	return part{
 		name: "feed forward",
 		needs: func(h *hyper) []need {
-			return append(stacked(need{name: both, dims: []int{h.width, 2 * h.ffn}}, h.ffn, h.ffn),
-				need{name: down, dims: []int{h.ffn, h.width}})
+			return append(stacked(need{name: "ffn_up.weight", dims: []int{h.width, 2 * h.ffn}}, h.ffn, h.ffn),
+				need{name: "ffn_down.weight", dims: []int{h.ffn, h.width}})
 		},
 		run: runGated(act),
 	}
