@@ -211,8 +211,8 @@ func (d *draft) line(layer, head, which, position int) []float32 {
 	return d.pages[position/pageTokens].data[(block+position%pageTokens)*size:]
 }
 
-// keys returns the keys of the page that starts at a position, one after
-// another.
+// keys returns the keys of a position and of those after it in its page, one
+// after another.
 func (d *draft) keys(layer, head, first int) []float32 { return d.line(layer, head, 0, first) }
 
 // values returns the values alike.

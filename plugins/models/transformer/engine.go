@@ -72,10 +72,15 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	if err != nil {
 		return nil, err
 	}
-	rope := newRope(&e.hyper, factors)
-	if !rope.fits(e.hyper.context) {
-		return nil, fault.New(fault.Data, "open model", quoted, "the rotary angles of a context of %d exceed 2^24", e.hyper.context).
-			Fix("the metadata of the rotary scaling or the factors of its frequencies are damaged")
+	ropes := [2]*rope{newRope(e.hyper.rope, factors), newRope(e.hyper.localRope, factors)}
+	for _, r := range ropes {
+		if !r.fits(e.hyper.context) {
+			return nil, fault.New(fault.Data, "open model", quoted, "the rotary angles of a context of %d exceed 2^24", e.hyper.context).
+				Fix("the metadata of the rotary scaling or the factors of its frequencies are damaged")
+		}
+	}
+	if e.hyper.localRope == e.hyper.rope {
+		ropes[1] = ropes[0]
 	}
 	if e.cache = newCache(&e.hyper, opt.cacheBytes); e.cache.limit < 1 {
 		return nil, fault.New(fault.Limit, "open model", quoted, "one page of the KV cache takes %d bytes, the limit is %d",
@@ -87,29 +92,8 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	}
 	e.info = e.describe(digest)
 	e.pool = newPool(opt.threads)
-	e.pass = newPass(&e.hyper, opt.kernels, e.pool, rope)
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes)
 	return e, nil
-}
-
-// findArchitecture returns the table for general.architecture.
-func findArchitecture(file *gguf.File, quoted string) (architecture, error) {
-	name, found, err := file.Text("general.architecture")
-	if err != nil {
-		return architecture{}, err
-	}
-	if !found {
-		return architecture{}, fault.New(fault.Data, "open model", quoted, `metadata "general.architecture" is missing`)
-	}
-	var known []string
-	for _, a := range architectures() {
-		if a.name == name {
-			return a, nil
-		}
-		known = append(known, a.name)
-	}
-	e := fault.Unknown("open model", "architecture", name, known)
-	e.Kind, e.Subject = fault.Model, quoted
-	return architecture{}, e
 }
 
 // factors returns the divisors of the rotary frequencies, nil when the file has
@@ -263,7 +247,7 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		longest = max(longest, drafts[i].length)
 	}
 	e.rows = rows
-	e.pass.rope.extend(longest)
+	e.pass.extend(longest)
 	var count passCount
 	for len(rows) > 0 {
 		n := min(maxRows, len(rows))

@@ -2,12 +2,12 @@ package transformer
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"testing"
 
 	"lab/core/dist"
 	"lab/core/plugin/model"
+	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/kernel"
 )
 
@@ -63,24 +63,65 @@ func TestUsageCountsWhatTheFormulasSay(t *testing.T) {
 	}
 }
 
-func TestScoresThatAreNotFiniteAreAnErrorThatNamesTheToken(t *testing.T) {
-	s := small()
-	s.untied = true
-	s.edit = func(m *ingredients) {
-		for _, b := range m.tensors {
-			if b.Name == "output.weight" {
-				copy(b.Data[4*(17*s.width):], stored([]float32{float32(math.Inf(1))}, 0))
+func TestAttendedPositionsAreThoseWithinTheWindows(t *testing.T) {
+	rows := []struct {
+		name string
+		h    hyper
+	}{
+		{"no window", hyper{layers: 3}},
+		{"a window in every layer", hyper{layers: 3, window: 5}},
+		{"every other layer", hyper{layers: 3, window: 5, pattern: 2}},
+		{"five of six", hyper{layers: 14, window: 4, pattern: 6}},
+		{"a pattern of one is none", hyper{layers: 2, window: 4, pattern: 1}},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			for start := range 12 {
+				for n := range 12 {
+					want := 0
+					for layer := range r.h.layers {
+						for p := start; p < start+n; p++ {
+							want += p + 1 - r.h.first(layer, p)
+						}
+					}
+					if got := r.h.attended(int64(start), int64(n)); got != int64(want) {
+						t.Errorf("%d tokens from %d on: %d positions, counted %d", n, start, got, want)
+					}
+				}
 			}
+		})
+	}
+	h := hyper{layers: 7, window: 4, pattern: 6}
+	for layer, want := range []int{7, 7, 7, 7, 7, 0, 7} {
+		if got := h.first(layer, 10); got != want {
+			t.Errorf("layer %d: position 10 attends from %d on, want %d", layer, got, want)
 		}
 	}
-	e := s.open(t, 7, 1, kernel.Best())
-	_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{1}, Want: model.Last, Scores: rowsFor(e, 1)}})
-	if err == nil {
-		t.Fatal("an infinite score was handed out")
-	}
-	wantError(t, err, 0, "token 17", "position 0")
-	if len(e.cache.seqs) != 0 {
-		t.Error("the failed call left a sequence")
+}
+
+func TestScoresThatAreNotFiniteAreAnErrorThatNamesTheToken(t *testing.T) {
+	for _, r := range []struct {
+		name     string
+		kind     gguf.Type
+		infinity []byte
+	}{
+		{"F32", gguf.F32, []byte{0, 0, 0x80, 0x7f}}, {"F16", gguf.F16, []byte{0, 0x7c}}, {"BF16", gguf.BF16, []byte{0x80, 0x7f}},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			s := small()
+			s.untied = true
+			s.kind = func(string) gguf.Type { return r.kind }
+			s.edit = retensor("output.weight", func(b *gguf.Blob) { copy(b.Data[len(r.infinity)*17*s.width:], r.infinity) })
+			e := s.open(t, 7, 1, kernel.Best())
+			_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{1}, Want: model.Last, Scores: rowsFor(e, 1)}})
+			if err == nil {
+				t.Fatal("an infinite score was handed out")
+			}
+			wantError(t, err, 0, "token 17", "position 0")
+			if len(e.cache.seqs) != 0 {
+				t.Error("the failed call left a sequence")
+			}
+		})
 	}
 }
 

@@ -22,9 +22,31 @@ type hyper struct {
 	ffn      int // width inside the feed-forward layer
 	epsilon  float32
 
-	ropeSize  int     // leading elements of a head that are rotated; even
-	ropeBase  float64 // of the angles' geometric series
-	ropeScale float64 // positions are divided by it
+	rope      rotation // where a row attends to everything before it
+	localRope rotation // in layers with a window
+
+	// A layer whose number modulo pattern is below pattern-1 attends to the
+	// last window positions only, the row's own among them; with a pattern of 0
+	// every layer does. A window of 0 is none.
+	window, pattern int
+
+	queryScale   float32 // products of queries and keys are multiplied by it
+	attentionCap float32 // s becomes cap*tanh(s/cap) before the softmax; 0: as it is
+	logitCap     float32 // the same for the scores of the tokens
+	embedScale   float32 // the rows of the embedding table are multiplied by it; 0: as they are
+}
+
+// local reports whether a layer has a window.
+func (h *hyper) local(layer int) bool {
+	return h.window > 0 && (h.pattern == 0 || layer%h.pattern < h.pattern-1)
+}
+
+// first is the first position that a row at a position attends to in a layer.
+func (h *hyper) first(layer, position int) int {
+	if !h.local(layer) {
+		return 0
+	}
+	return max(0, position-h.window+1)
 }
 
 // group is the number of query heads that share a key head.
@@ -98,6 +120,12 @@ func (m *meta) real(suffix string, high, fallback float64) float64 {
 	return fallback
 }
 
+// has reports whether a key is there at all.
+func (m *meta) has(suffix string) bool {
+	_, found := m.file.Value(m.prefix + suffix)
+	return found
+}
+
 // only refuses any value of a key but want, which is what its absence means.
 func (m *meta) only(suffix string, want any, why string) {
 	key := m.prefix + suffix
@@ -158,9 +186,9 @@ const (
 	maxHeadSize = 1 << 16
 )
 
-// readLlama reads the hyperparameters of the llama architecture for a
-// vocabulary of so many tokens.
-func readLlama(m *meta, vocab int) hyper {
+// readDecoder reads what all architectures have, for a vocabulary of so many
+// tokens; epsilon is the key of the norms' constant.
+func readDecoder(m *meta, vocab int, epsilon string) hyper {
 	h := hyper{
 		vocab:   vocab,
 		context: m.whole("context_length", 1, maxContext, -1),
@@ -168,7 +196,7 @@ func readLlama(m *meta, vocab int) hyper {
 		layers:  m.whole("block_count", 1, maxLayers, -1),
 		ffn:     m.whole("feed_forward_length", 1, maxWidth, -1),
 		heads:   m.whole("attention.head_count", 1, maxHeads, -1),
-		epsilon: float32(m.real("attention.layer_norm_rms_epsilon", 1, 0)),
+		epsilon: float32(m.real(epsilon, 1, 0)),
 	}
 	h.kvHeads = m.whole("attention.head_count_kv", 1, maxHeads, h.heads)
 	if h.heads%h.kvHeads != 0 {
@@ -185,37 +213,25 @@ func readLlama(m *meta, vocab int) hyper {
 	if n := m.whole("vocab_size", 1, math.MaxInt32, vocab); n != vocab {
 		m.wrong(m.prefix+"vocab_size", "is %d, but the tokenizer has %d tokens", n, vocab)
 	}
-	readRope(m, &h)
+	h.queryScale = float32(1 / math.Sqrt(float64(h.headSize)))
 	m.only("attention.causal", true, "only causal attention is computed")
 	m.only("expert_count", int64(0), "mixtures of experts are not supported")
 	m.only("expert_used_count", int64(0), "mixtures of experts are not supported")
-	m.only("use_parallel_residual", false, "parallel residuals are not supported")
-	m.about("tensor_data_layout", "rope.scaling.original_context_length", "rope.scaling.finetuned")
+	m.about("tensor_data_layout")
 	return h
 }
 
-// readRope reads the rotary position embedding.
-func readRope(m *meta, h *hyper) {
-	h.ropeSize = m.whole("rope.dimension_count", 2, maxWidth, h.headSize)
-	if h.ropeSize > h.headSize || h.ropeSize%2 != 0 {
-		m.wrong(m.prefix+"rope.dimension_count", "is %d; it must be even and at most the head size %d", h.ropeSize, h.headSize)
-	}
-	h.ropeBase = m.real("rope.freq_base", math.MaxFloat32, 10000)
-	// Scaling is linear unless the file says otherwise; scale_linear is the
-	// factor's old name.
-	h.ropeScale = m.real("rope.scaling.factor", 1<<20, m.real("rope.scale_linear", 1<<20, 1))
-	kind, found, err := m.file.Text(m.prefix + "rope.scaling.type")
-	m.about("rope.scaling.type")
-	switch {
-	case err != nil:
-		m.fail(err)
-	case found && kind == "none":
-		h.ropeScale = 1
-	case found && kind != "linear":
-		m.fail(fault.New(fault.Model, "open model", m.name, "metadata %q is %s", m.prefix+"rope.scaling.type", fault.Quote(kind, 40)).
-			Fix("known: linear, none"))
-	}
-	if h.ropeBase <= 1 {
-		m.wrong(m.prefix+"rope.freq_base", "is %g; it must be above 1", h.ropeBase)
-	}
+// rmsEpsilon and normEpsilon are the keys of the norms' constants.
+const (
+	rmsEpsilon  = "attention.layer_norm_rms_epsilon"
+	normEpsilon = "attention.layer_norm_epsilon"
+)
+
+// readRotary reads what architectures with rotated heads and RMS norms have.
+func readRotary(m *meta, vocab int) hyper {
+	h := readDecoder(m, vocab, rmsEpsilon)
+	h.rope = readRotation(m, &h)
+	h.localRope = h.rope
+	m.only("use_parallel_residual", false, "parallel residuals are not supported")
+	return h
 }

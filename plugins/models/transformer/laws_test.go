@@ -152,31 +152,47 @@ func (s *schedule) forward(o *oracle) {
 	}
 }
 
+// runSchedule takes a model through so many random steps.
+func runSchedule(t *testing.T, s shape, threads int, k *kernel.Kernels, steps int) {
+	o := newOracle(t, s, kernel.Best()) // of another implementation, too
+	r := rand.New(rand.NewPCG(uint64(threads), 5))
+	sch := &schedule{t: t, e: s.open(t, 7, threads, k), s: s, r: r, live: map[uint64][]int32{}, text: s.tokens(r, s.context)}
+	sch.create()
+	for range steps {
+		if len(sch.ids) < 12 && r.IntN(4) == 0 {
+			sch.create()
+		}
+		if r.IntN(2) == 0 {
+			sch.edit()
+		}
+		sch.forward(o)
+	}
+}
+
 func TestScoresDoNotDependOnBatchChunksForksTruncationsOrThreads(t *testing.T) {
 	s := small()
 	s.kind = mixedKinds
 	for _, k := range kernel.All() {
 		for _, threads := range []int{1, 2, 3} {
-			t.Run(fmt.Sprintf("%s/threads=%d", k.Name(), threads), func(t *testing.T) {
-				o := newOracle(t, s, kernel.Best()) // of another implementation, too
-				r := rand.New(rand.NewPCG(uint64(threads), 5))
-				sch := &schedule{t: t, e: s.open(t, 7, threads, k), s: s, r: r, live: map[uint64][]int32{},
-					text: s.tokens(r, s.context)}
-				sch.create()
-				steps := 60
+			steps := 60
+			if k.Name() == "portable" {
+				steps = 20
+			}
+			t.Run(fmt.Sprintf("%s/threads=%d", k.Name(), threads), func(t *testing.T) { runSchedule(t, s, threads, k, steps) })
+		}
+	}
+	for _, name := range peerNames(t) {
+		s := storedModel(t, peerPath(name))
+		for _, k := range kernel.All() {
+			for _, threads := range []int{1, 3} {
+				steps := 25
 				if k.Name() == "portable" {
-					steps = 20
+					steps = 6
 				}
-				for range steps {
-					if len(sch.ids) < 12 && r.IntN(4) == 0 {
-						sch.create()
-					}
-					if r.IntN(2) == 0 {
-						sch.edit()
-					}
-					sch.forward(o)
-				}
-			})
+				t.Run(fmt.Sprintf("%s/%s/threads=%d", name, k.Name(), threads), func(t *testing.T) {
+					runSchedule(t, s, threads, k, steps)
+				})
+			}
 		}
 	}
 }

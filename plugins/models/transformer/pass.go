@@ -24,16 +24,19 @@ type pass struct {
 	h    *hyper
 	k    *kernel.Kernels
 	pool *pool
-	rope *rope
+	// ropes are those of layers without and with a window; one and the same
+	// where they turn alike.
+	ropes [2]*rope
 
 	rows  []row
 	layer int
 
 	stream, normed []float32 // width
+	branch         []float32 // width; what is normalised before it joins the stream
 	q, mixed       []float32 // heads * headSize
 	key, value     []float32 // kvHeads * headSize
 	inner          []float32 // ffn
-	gain           []float32 // one vector of width
+	vectors        [3][]float32
 	workers        []scratch
 	tasks          []task
 }
@@ -52,11 +55,33 @@ const panelFloats = 6144
 // maxPanel is the most weight rows of a panel.
 const maxPanel = 64
 
-func newPass(h *hyper, k *kernel.Kernels, pool *pool, r *rope) *pass {
-	return &pass{
-		h: h, k: k, pool: pool, rope: r,
-		gain: make([]float32, h.width), workers: make([]scratch, pool.threads()),
+func newPass(h *hyper, k *kernel.Kernels, pool *pool, ropes [2]*rope) *pass {
+	return &pass{h: h, k: k, pool: pool, ropes: ropes, workers: make([]scratch, pool.threads())}
+}
+
+// extend prepares the tables for positions 0 to n-1.
+func (p *pass) extend(n int) {
+	for _, r := range p.ropes {
+		r.extend(n)
 	}
+}
+
+// rope is that of the current layer.
+func (p *pass) rope() *rope {
+	if p.h.local(p.layer) {
+		return p.ropes[1]
+	}
+	return p.ropes[0]
+}
+
+// vector returns a tensor's values in float32, nil for an absent one. They last
+// until the next vector of the same slot.
+func (p *pass) vector(slot int, t *tensor) []float32 {
+	if t == nil {
+		return nil
+	}
+	p.vectors[slot] = grow(p.vectors[slot], t.cols)
+	return t.widen(p.k, 0, 1, p.vectors[slot])
 }
 
 // panelSize is how many weight rows of that many columns are widened at a time.
@@ -127,9 +152,11 @@ func (p *pass) keepWanted() {
 // product is a matrix times the rows of a pass. It goes to dst, whose lines are
 // as long as the matrix has rows, or where there is no dst to store, which
 // receives the values of one row from output first on. With a second matrix up
-// of the same shape, dst takes the first product and store the second.
+// of the same shape, dst takes the first product and store the second. A bias,
+// one value per output, is added to whatever w yields.
 type product struct {
 	w, up *tensor
+	bias  []float32
 	dst   []float32
 	store func(row, first int, y []float32)
 }
@@ -157,16 +184,18 @@ func (p *pass) multiply(x []float32, products ...product) {
 		pr := products[t.product]
 		if pr.dst != nil {
 			p.dots(worker, pr.w, t, x, pr.dst[t.first:], pr.w.rows)
+			p.shift(pr.bias, t, pr.dst[t.first:], pr.w.rows)
 		}
 		if pr.store == nil {
 			return
 		}
-		w := pr.w
+		w, bias := pr.w, pr.bias
 		if pr.up != nil {
-			w = pr.up
+			w, bias = pr.up, nil
 		}
 		y := p.workers[worker].tile
 		p.dots(worker, w, t, x, y, t.n)
+		p.shift(bias, t, y, t.n)
 		for i := range p.rows {
 			pr.store(i, t.first, y[i*t.n:][:t.n])
 		}
@@ -179,6 +208,16 @@ func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
 	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))
 	panel := w.widen(p.k, t.first, t.n, s.panel)
 	p.k.Dots(y, stride, panel, w.cols, t.n, x, w.cols, len(p.rows), w.cols)
+}
+
+// shift adds the bias of a panel, if there is one, to its products in y.
+func (p *pass) shift(bias []float32, t task, y []float32, stride int) {
+	if bias == nil {
+		return
+	}
+	for i := range p.rows {
+		p.k.Add(y[i*stride:][:t.n], bias[t.first:])
+	}
 }
 
 // each runs f for items 0 to n-1 that cost about so many operations each.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"lab/plugins/models/internal/gguf"
@@ -23,6 +24,8 @@ type shape struct {
 	untied    bool                        // output.weight
 	kind      func(name string) gguf.Type // nil: all F32
 	edit      func(m *ingredients)        // last changes before writing
+
+	file string // a stored model instead; then only vocab and context count
 }
 
 // ingredients are what a file is written from.
@@ -34,6 +37,13 @@ type ingredients struct {
 // small is a model that runs in a blink and has no two sizes alike.
 func small() shape {
 	return shape{vocab: 300, context: 96, width: 64, layers: 2, heads: 6, kvHeads: 2, headSize: 16, ffn: 96}
+}
+
+// storedModel is the model of a file.
+func storedModel(t testing.TB, path string) shape {
+	t.Helper()
+	e := openWith(t, path, 1, kernel.Best())
+	return shape{file: path, vocab: e.hyper.vocab, context: e.hyper.context}
 }
 
 // tinyShape is the size of the embedded model.
@@ -55,6 +65,13 @@ func mixedKinds(name string) gguf.Type {
 // bytes writes the model.
 func (s shape) bytes(t testing.TB, seed uint64) []byte {
 	t.Helper()
+	if s.file != "" {
+		data, err := os.ReadFile(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
 	m := s.ingredients(seed)
 	if s.edit != nil {
 		s.edit(m)
@@ -158,7 +175,7 @@ func vocabularyPairs(n int) []gguf.Pair {
 }
 
 // stored encodes values; half precision is truncated, which random weights do
-// not mind.
+// not mind, and so is what storedBlocks makes of them.
 func stored(values []float32, kind gguf.Type) []byte {
 	le := binary.LittleEndian
 	var out []byte
@@ -183,29 +200,32 @@ func stored(values []float32, kind gguf.Type) []byte {
 				out = append(out, byte(int8(math.Round(float64(v)/fromHalf(scale)))))
 			}
 		}
+	case gguf.BF16:
+		for _, v := range values {
+			out = le.AppendUint16(out, uint16(math.Float32bits(v)>>16))
+		}
 	default:
-		panic("no encoder for " + kind.String())
+		return storedBlocks(values, kind)
 	}
 	return out
 }
 
-// toHalf drops the bits that half precision has no room for; values are normal
-// halves or become zero.
+// toHalf drops the bits that half precision has no room for.
 func toHalf(v float32) uint16 {
 	b := math.Float32bits(v)
 	exponent := int(b>>23&255) - 127 + 15
 	if exponent <= 0 {
-		return uint16(b >> 16 & 0x8000)
+		return uint16(b>>16&0x8000) | uint16(math.Abs(float64(v))*(1<<24))
 	}
 	return uint16(b>>16&0x8000) | uint16(exponent)<<10 | uint16(b>>13&0x3ff)
 }
 
-// fromHalf is the value of a normal half-precision number or zero.
+// fromHalf is the value of a finite half-precision number.
 func fromHalf(h uint16) float64 {
-	if h&0x7fff == 0 {
-		return 0
-	}
 	v := math.Ldexp(1+float64(h&0x3ff)/1024, int(h>>10&31)-15)
+	if h&0x7c00 == 0 {
+		v = math.Ldexp(float64(h&0x3ff), -24)
+	}
 	if h&0x8000 != 0 {
 		v = -v
 	}

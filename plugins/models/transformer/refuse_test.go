@@ -84,12 +84,12 @@ func refused(t *testing.T, rows []refusal) {
 func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 	refused(t, []refusal{
 		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
-		{"another architecture", set("general.architecture", "gemma3"), fault.Model, []string{"gemma3", "known: llama"}},
+		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi3, qwen2, qwen3, stablelm"}},
 		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
 		{"a key nobody knows", set("llama.attention.clamp_kqv", float32(3)), fault.Model, []string{"llama.attention.clamp_kqv", "not understood"}},
 		{"experts", set("llama.expert_count", uint32(8)), fault.Model, []string{"llama.expert_count", "experts"}},
 		{"attention that looks ahead", set("llama.attention.causal", false), fault.Model, []string{"llama.attention.causal"}},
-		{"another rope scaling", set("llama.rope.scaling.type", "yarn"), fault.Model, []string{"yarn", "known: linear, none"}},
+		{"another rope scaling", set("llama.rope.scaling.type", "longrope"), fault.Model, []string{"longrope", "known: linear, none, yarn"}},
 		{"no context length", drop("llama.context_length"), fault.Data, []string{"llama.context_length", "missing"}},
 		{"a context of zero", set("llama.context_length", uint32(0)), fault.Data, []string{"llama.context_length", "is 0, outside [1,"}},
 		{"layers without end", set("llama.block_count", uint32(1<<31)), fault.Data, []string{"llama.block_count", "outside"}},
@@ -110,9 +110,14 @@ func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 
 func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 	s := small()
-	q4 := func(b *gguf.Blob) {
-		b.Type = 2 // Q4_0: 18 bytes for 32 values
+	mxfp4 := func(b *gguf.Blob) {
+		b.Type = 39 // MXFP4: 17 bytes for 32 values
+		b.Data = make([]byte, len(b.Data)/4/32*17)
+	}
+	damaged := func(b *gguf.Blob) {
+		b.Type = gguf.Q4_0
 		b.Data = make([]byte, len(b.Data)/4/32*18)
+		b.Data[(2*7+1)*18+1] = 0x7e // two blocks a row
 	}
 	many := make([]float32, s.vocab)
 	many[5] = float32(math.NaN())
@@ -125,8 +130,10 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 			[]string{"blk.0.ffn_up.weight", "[96 64]", "[64 96]"}},
 		{"a vector as a matrix", retensor("output_norm.weight", func(b *gguf.Blob) { b.Dims = []int{64, 1} }), fault.Data,
 			[]string{"output_norm.weight", "[64 1]"}},
-		{"a quantisation nobody knows here", retensor("blk.0.ffn_up.weight", q4), fault.Model,
-			[]string{"blk.0.ffn_up.weight", "Q4_0", "known: F32, F16, Q8_0"}},
+		{"a quantisation nobody knows here", retensor("blk.0.ffn_up.weight", mxfp4), fault.Model,
+			[]string{"blk.0.ffn_up.weight", "MXFP4", "known: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K;"}},
+		{"a scale that is no number", retensor("blk.0.ffn_up.weight", damaged), fault.Data,
+			[]string{`block 1 in row 7 of tensor "blk.0.ffn_up.weight" has a scale that is NaN or infinite`}},
 		{"fewer tokens than table rows", func(m *ingredients) {
 			for _, p := range vocabularyPairs(299) {
 				set(p.Key, p.Value)(m)
@@ -250,5 +257,8 @@ func FuzzOpen(f *testing.F) {
 		s.edit = edit
 		f.Add(s.bytes(f, uint64(i)))
 	}
+	blocks := shape{vocab: 262, context: 8, width: 32, layers: 1, heads: 2, kvHeads: 1, headSize: 16, ffn: 32,
+		kind: func(name string) gguf.Type { return kinds()[len(name)%5+2] }} // Q4_0 to Q8_0
+	f.Add(blocks.bytes(f, 7))
 	f.Fuzz(func(t *testing.T, data []byte) { mangled(t, data) })
 }

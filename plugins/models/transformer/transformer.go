@@ -9,13 +9,18 @@
 // order of every sum; here, work is split by outputs only, and attention walks
 // a row's positions in ascending order.
 //
-// The forward pass is a table of named parts per architecture (parts.go). What
-// is not known, an architecture, a metadata key, a tensor or its type, is
+// The forward pass is a table of named parts per architecture (parts.go,
+// architectures.go): llama with its relatives, gemma 1 to 3, qwen 2 and 3, phi3
+// without the factors of its long contexts, olmo2, stablelm and gpt2. What is
+// not known, an architecture, a metadata key, a tensor or its type, is
 // refused by name: a model that is nearly computed is worse than none.
 //
-// Not here: sampling, text beyond tokens and pieces, training (folder train)
-// and quantised types other than Q8_0. Start with [Tiny] or [GGUF], then
-// engine.go, pass.go and parts.go.
+// Weights stay as they are stored, in any of the formats of package kernel, and
+// are widened to float32 when they are multiplied.
+//
+// Not here: sampling, text beyond tokens and pieces, and training (folder
+// train). Start with [Tiny] or [GGUF], then engine.go, pass.go and
+// architectures.go.
 package transformer
 
 import (
@@ -70,7 +75,7 @@ func GGUF() *Backend {
 	return &Backend{
 		declaration: model.Declaration{
 			Name:     "gguf",
-			Summary:  "decoder-only transformers in GGUF files, with F32, F16 and Q8_0 weights",
+			Summary:  "decoder-only transformers in GGUF files, with float or quantised weights (Q2_K to Q8_0)",
 			Source:   source,
 			Patterns: []string{"*.gguf"},
 			Params:   settings(),

@@ -3,6 +3,7 @@ package transformer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/gguf"
@@ -35,6 +36,24 @@ func (t *tensor) widen(k *kernel.Kernels, first, n int, scratch []float32) []flo
 	return scratch
 }
 
+// cut returns n rows of a matrix, or n elements of a vector that is stored
+// without blocks, from the given one on.
+func (t *tensor) cut(first, n int) *tensor {
+	out := *t
+	size, width := t.format.Bytes(t.cols), t.cols
+	if t.rows == 1 {
+		size, width = t.format.Bytes(1), 1
+		out.cols = n
+	} else {
+		out.rows = n
+	}
+	out.data = t.data[first*size : (first+n)*size]
+	if t.floats != nil {
+		out.floats = t.floats[first*width : (first+n)*width]
+	}
+	return &out
+}
+
 // need is a tensor that a part wants.
 type need struct {
 	name string // without the prefix of its block
@@ -43,6 +62,9 @@ type need struct {
 	// be absent altogether.
 	tied     string
 	optional bool
+	// first and take are the rows (of a vector, the elements) that are wanted of
+	// a tensor which holds several one after another; a take of 0 wants all.
+	first, take int
 }
 
 // multiplied returns the number of weights that a row is multiplied with.
@@ -50,12 +72,30 @@ func (n need) multiplied() int64 {
 	if len(n.dims) != 2 {
 		return 0
 	}
-	return int64(n.dims[0]) * int64(n.dims[1])
+	rows := n.dims[1]
+	if n.take > 0 {
+		rows = n.take
+	}
+	return int64(n.dims[0]) * int64(rows)
 }
 
-// formats are the storage types that are computed with.
-func formats() map[gguf.Type]kernel.Format {
-	return map[gguf.Type]kernel.Format{gguf.F32: kernel.F32, gguf.F16: kernel.F16, gguf.Q8_0: kernel.Q8_0}
+// formats are the storage types that are computed with. Q8_K is none: it is what
+// ggml makes of activations, and no weight is stored so.
+var formats = map[gguf.Type]kernel.Format{
+	gguf.F32: kernel.F32, gguf.F16: kernel.F16, gguf.BF16: kernel.BF16,
+	gguf.Q8_0: kernel.Q8_0, gguf.Q4_0: kernel.Q4_0, gguf.Q4_1: kernel.Q4_1,
+	gguf.Q5_0: kernel.Q5_0, gguf.Q5_1: kernel.Q5_1, gguf.IQ4_NL: kernel.IQ4_NL,
+	gguf.Q2_K: kernel.Q2_K, gguf.Q3_K: kernel.Q3_K, gguf.Q4_K: kernel.Q4_K,
+	gguf.Q5_K: kernel.Q5_K, gguf.Q6_K: kernel.Q6_K,
+}
+
+// knownFormats lists them for messages.
+func knownFormats() string {
+	var names []string
+	for _, f := range kernel.Formats() {
+		names = append(names, f.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // loader finds tensors and remembers which ones were used.
@@ -80,14 +120,15 @@ func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 		}
 		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q is missing, which is needed to %s", name, what)
 	}
+	again := l.used[name]
 	l.used[name] = true
 	if !slices.Equal(t.Dims, n.dims) {
 		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q has the shape %v; the metadata asks for %v", name, t.Dims, n.dims)
 	}
-	format, ok := formats()[t.Type]
+	format, ok := formats[t.Type]
 	if !ok {
 		return nil, fault.New(fault.Model, "open model", l.name, "tensor %q is stored as %v", name, t.Type).
-			Fix("known: F32, F16, Q8_0; convert the file to one of them")
+			Fix("known: %s; convert the file to one of them", knownFormats())
 	}
 	out := &tensor{name: name, format: format, cols: t.Dims[0], rows: 1, data: l.file.Data(t)}
 	if len(t.Dims) == 2 {
@@ -96,7 +137,32 @@ func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 	if format == kernel.F32 {
 		out.floats, _ = kernel.View(out.data)
 	}
-	return out, nil
+	if !again {
+		if err := l.scales(out); err != nil {
+			return nil, err
+		}
+	}
+	if n.take == 0 {
+		return out, nil
+	}
+	if len(n.dims) == 1 && format.Block() > 1 {
+		return nil, fault.New(fault.Model, "open model", l.name, "tensor %q is a vector in blocks (%v), of which parts are wanted", name, t.Type).
+			Fix("store it as F32")
+	}
+	return out.cut(n.first, n.take), nil
+}
+
+// scales refuses a block whose scale is NaN or infinite: no program that writes
+// quantised files lets one pass, so the file is damaged. Numbers without a scale
+// show in the scores (engine.compute).
+func (l *loader) scales(t *tensor) error {
+	block := kernel.BadScale(t.data, t.format)
+	if block < 0 {
+		return nil
+	}
+	perRow := t.cols / t.format.Block()
+	return fault.New(fault.Data, "open model", l.name, "block %d in row %d of tensor %q has a scale that is NaN or infinite",
+		block%perRow, block/perRow, t.name).Fix("the file is damaged; fetch it again")
 }
 
 // finish refuses tensors that no part has asked for: a model that carries, say,
@@ -129,10 +195,12 @@ type weights struct {
 func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, error) {
 	l := &loader{file: file, name: name, used: map[string]bool{}}
 	w := &weights{}
-	factors := need{name: a.ropeFactors, dims: []int{h.ropeSize / 2}, optional: true}
 	var err error
-	if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
-		return nil, err
+	if a.ropeFactors != "" {
+		factors := need{name: a.ropeFactors, dims: []int{h.rope.size / 2}, optional: true}
+		if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
+			return nil, err
+		}
 	}
 	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
 		return nil, err

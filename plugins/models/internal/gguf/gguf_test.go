@@ -92,6 +92,45 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
+// TestRowsAreWholeBlocks writes what the sizes of ggml (gguf.GGML_QUANT_SIZES of
+// the Python package gguf 0.19.0) make of a tensor, a second one behind it.
+func TestRowsAreWholeBlocks(t *testing.T) {
+	for _, r := range []struct {
+		typ          Type
+		values, size int
+	}{
+		{F32, 1, 4}, {F16, 1, 2}, {BF16, 1, 2}, {Q4_0, 32, 18}, {Q4_1, 32, 20}, {Q5_0, 32, 22}, {Q5_1, 32, 24}, {Q8_0, 32, 34},
+		{IQ4_NL, 32, 18}, {Q2_K, 256, 84}, {Q3_K, 256, 110}, {Q4_K, 256, 144}, {Q5_K, 256, 176}, {Q6_K, 256, 210},
+	} {
+		t.Run(r.typ.String(), func(t *testing.T) {
+			write := func(cols int) (*File, error) {
+				blobs := []Blob{
+					{Tensor{Name: "a", Type: r.typ, Dims: []int{cols, 2}}, make([]byte, 2*3*r.size)},
+					{Tensor{Name: "b", Type: F32, Dims: []int{1}}, []byte{1, 2, 3, 4}},
+				}
+				var out bytes.Buffer
+				if err := Write(&out, nil, blobs); err != nil {
+					t.Fatal(err)
+				}
+				return Read("blocks", out.Bytes())
+			}
+			f, err := write(3 * r.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, _ := f.Tensor("a"); a.Size != int64(6*r.size) {
+				t.Errorf("two rows of three blocks take %d bytes, want %d", a.Size, 6*r.size)
+			}
+			if _, err := write(3*r.values - 1); (err == nil) != (r.values == 1) {
+				t.Errorf("a row of a part of a block: %v", err)
+			}
+			if _, err := write(4 * r.values); r.size > 4 && err == nil {
+				t.Error("a block too many was read")
+			}
+		})
+	}
+}
+
 func three[T any](v T, found bool, err error) (any, bool, error) { return v, found, err }
 
 func TestGettersTellAbsentFromWrong(t *testing.T) {

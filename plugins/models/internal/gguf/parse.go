@@ -167,7 +167,7 @@ func (c *cursor) tensor(i, alignment int) (Tensor, error) {
 		return Tensor{}, err
 	}
 	t.Type = Type(number)
-	l, known := layouts(t.Type)
+	l, known := layouts[t.Type]
 	if !known {
 		return Tensor{}, c.wrong(at, "%s has the unknown storage type %d", what, number)
 	}

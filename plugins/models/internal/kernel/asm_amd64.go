@@ -59,12 +59,82 @@ func expSumAVX2(s *float32, n int, shift float32) float32
 //go:noescape
 func siluMulAVX2(gate *float32, up *float32, n int)
 
-// widenF16AVX2 converts n half-precision values; n is a multiple of 8.
+// widenF16AVX2 converts runs of 16 half-precision values.
 //
 //go:noescape
-func widenF16AVX2(dst *float32, src *byte, n int)
+func widenF16AVX2(dst *float32, src *byte, blocks int)
 
-// widenQ8AVX2 converts Q8_0 blocks: a half-precision scale and 32 signed bytes each.
+// widenBF16AVX2 converts runs of 16 upper halves of float32.
 //
 //go:noescape
-func widenQ8AVX2(dst *float32, src *byte, blocks int)
+func widenBF16AVX2(dst *float32, src *byte, blocks int)
+
+// widenQ8_0AVX2 converts Q8_0 blocks.
+//
+//go:noescape
+func widenQ8_0AVX2(dst *float32, src *byte, blocks int)
+
+// widenQ4_0AVX2 converts Q4_0 blocks.
+//
+//go:noescape
+func widenQ4_0AVX2(dst *float32, src *byte, blocks int)
+
+// widenQ5_0AVX2 converts Q5_0 blocks.
+//
+//go:noescape
+func widenQ5_0AVX2(dst *float32, src *byte, blocks int)
+
+// widenQ4_KAVX2 converts Q4_K blocks.
+//
+//go:noescape
+func widenQ4_KAVX2(dst *float32, src *byte, blocks int)
+
+// widenQ5_KAVX2 converts Q5_K blocks.
+//
+//go:noescape
+func widenQ5_KAVX2(dst *float32, src *byte, blocks int)
+
+// widenQ6_KAVX2 converts Q6_K blocks.
+//
+//go:noescape
+func widenQ6_KAVX2(dst *float32, src *byte, blocks int)
+
+// widenF16AVX512 converts runs of 16 half-precision values.
+//
+//go:noescape
+func widenF16AVX512(dst *float32, src *byte, blocks int)
+
+// widenBF16AVX512 converts runs of 16 upper halves of float32.
+//
+//go:noescape
+func widenBF16AVX512(dst *float32, src *byte, blocks int)
+
+// widenQ8_0AVX512 converts Q8_0 blocks.
+//
+//go:noescape
+func widenQ8_0AVX512(dst *float32, src *byte, blocks int)
+
+// widenQ4_0AVX512 converts Q4_0 blocks.
+//
+//go:noescape
+func widenQ4_0AVX512(dst *float32, src *byte, blocks int)
+
+// widenQ5_0AVX512 converts Q5_0 blocks.
+//
+//go:noescape
+func widenQ5_0AVX512(dst *float32, src *byte, blocks int)
+
+// widenQ4_KAVX512 converts Q4_K blocks.
+//
+//go:noescape
+func widenQ4_KAVX512(dst *float32, src *byte, blocks int)
+
+// widenQ5_KAVX512 converts Q5_K blocks.
+//
+//go:noescape
+func widenQ5_KAVX512(dst *float32, src *byte, blocks int)
+
+// widenQ6_KAVX512 converts Q6_K blocks.
+//
+//go:noescape
+func widenQ6_KAVX512(dst *float32, src *byte, blocks int)

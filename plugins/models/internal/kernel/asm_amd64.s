@@ -56,6 +56,40 @@ DATA transpose<>+56(SB)/4, $0x0000000b
 DATA transpose<>+60(SB)/4, $0x0000000f
 GLOBL transpose<>(SB), RODATA|NOPTR, $64
 
+DATA counts<>+0(SB)/4, $0x00000000
+DATA counts<>+4(SB)/4, $0x00000001
+DATA counts<>+8(SB)/4, $0x00000002
+DATA counts<>+12(SB)/4, $0x00000003
+DATA counts<>+16(SB)/4, $0x00000004
+DATA counts<>+20(SB)/4, $0x00000005
+DATA counts<>+24(SB)/4, $0x00000006
+DATA counts<>+28(SB)/4, $0x00000007
+DATA counts<>+32(SB)/4, $0x00000008
+DATA counts<>+36(SB)/4, $0x00000009
+DATA counts<>+40(SB)/4, $0x0000000a
+DATA counts<>+44(SB)/4, $0x0000000b
+DATA counts<>+48(SB)/4, $0x0000000c
+DATA counts<>+52(SB)/4, $0x0000000d
+DATA counts<>+56(SB)/4, $0x0000000e
+DATA counts<>+60(SB)/4, $0x0000000f
+DATA counts<>+64(SB)/4, $0x00000010
+DATA counts<>+68(SB)/4, $0x00000011
+DATA counts<>+72(SB)/4, $0x00000012
+DATA counts<>+76(SB)/4, $0x00000013
+DATA counts<>+80(SB)/4, $0x00000014
+DATA counts<>+84(SB)/4, $0x00000015
+DATA counts<>+88(SB)/4, $0x00000016
+DATA counts<>+92(SB)/4, $0x00000017
+DATA counts<>+96(SB)/4, $0x00000018
+DATA counts<>+100(SB)/4, $0x00000019
+DATA counts<>+104(SB)/4, $0x0000001a
+DATA counts<>+108(SB)/4, $0x0000001b
+DATA counts<>+112(SB)/4, $0x0000001c
+DATA counts<>+116(SB)/4, $0x0000001d
+DATA counts<>+120(SB)/4, $0x0000001e
+DATA counts<>+124(SB)/4, $0x0000001f
+GLOBL counts<>(SB), RODATA|NOPTR, $128
+
 DATA negInf<>+0(SB)/4, $0xff800000
 DATA negInf<>+4(SB)/4, $0xff800000
 DATA negInf<>+8(SB)/4, $0xff800000
@@ -145,6 +179,56 @@ DATA ln2Low<>+20(SB)/4, $0x35bfbe8e
 DATA ln2Low<>+24(SB)/4, $0x35bfbe8e
 DATA ln2Low<>+28(SB)/4, $0x35bfbe8e
 GLOBL ln2Low<>(SB), RODATA|NOPTR, $32
+
+DATA int8<>+0(SB)/4, $0x00000008
+DATA int8<>+4(SB)/4, $0x00000008
+DATA int8<>+8(SB)/4, $0x00000008
+DATA int8<>+12(SB)/4, $0x00000008
+DATA int8<>+16(SB)/4, $0x00000008
+DATA int8<>+20(SB)/4, $0x00000008
+DATA int8<>+24(SB)/4, $0x00000008
+DATA int8<>+28(SB)/4, $0x00000008
+GLOBL int8<>(SB), RODATA|NOPTR, $32
+
+DATA int15<>+0(SB)/4, $0x0000000f
+DATA int15<>+4(SB)/4, $0x0000000f
+DATA int15<>+8(SB)/4, $0x0000000f
+DATA int15<>+12(SB)/4, $0x0000000f
+DATA int15<>+16(SB)/4, $0x0000000f
+DATA int15<>+20(SB)/4, $0x0000000f
+DATA int15<>+24(SB)/4, $0x0000000f
+DATA int15<>+28(SB)/4, $0x0000000f
+GLOBL int15<>(SB), RODATA|NOPTR, $32
+
+DATA int16<>+0(SB)/4, $0x00000010
+DATA int16<>+4(SB)/4, $0x00000010
+DATA int16<>+8(SB)/4, $0x00000010
+DATA int16<>+12(SB)/4, $0x00000010
+DATA int16<>+16(SB)/4, $0x00000010
+DATA int16<>+20(SB)/4, $0x00000010
+DATA int16<>+24(SB)/4, $0x00000010
+DATA int16<>+28(SB)/4, $0x00000010
+GLOBL int16<>(SB), RODATA|NOPTR, $32
+
+DATA int32<>+0(SB)/4, $0x00000020
+DATA int32<>+4(SB)/4, $0x00000020
+DATA int32<>+8(SB)/4, $0x00000020
+DATA int32<>+12(SB)/4, $0x00000020
+DATA int32<>+16(SB)/4, $0x00000020
+DATA int32<>+20(SB)/4, $0x00000020
+DATA int32<>+24(SB)/4, $0x00000020
+DATA int32<>+28(SB)/4, $0x00000020
+GLOBL int32<>(SB), RODATA|NOPTR, $32
+
+DATA int48<>+0(SB)/4, $0x00000030
+DATA int48<>+4(SB)/4, $0x00000030
+DATA int48<>+8(SB)/4, $0x00000030
+DATA int48<>+12(SB)/4, $0x00000030
+DATA int48<>+16(SB)/4, $0x00000030
+DATA int48<>+20(SB)/4, $0x00000030
+DATA int48<>+24(SB)/4, $0x00000030
+DATA int48<>+28(SB)/4, $0x00000030
+GLOBL int48<>(SB), RODATA|NOPTR, $32
 
 DATA c2<>+0(SB)/4, $0x3f000000
 DATA c2<>+4(SB)/4, $0x3f000000
@@ -1587,30 +1671,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func widenF16AVX2(dst *float32, src *byte, n int)
+// func widenF16AVX2(dst *float32, src *byte, blocks int)
 // Requires: AVX, F16C
 TEXT ·widenF16AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	SHRQ $0x03, DX
-	JZ   end
-
-block:
-	VCVTPH2PS (CX), Y0
-	VMOVUPS   Y0, (AX)
-	ADDQ      $0x10, CX
-	ADDQ      $0x20, AX
-	DECQ      DX
-	JNZ       block
-
-end:
-	VZEROUPPER
-	RET
-
-// func widenQ8AVX2(dst *float32, src *byte, blocks int)
-// Requires: AVX, AVX2, F16C
-TEXT ·widenQ8AVX2(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  blocks+16(FP), DX
@@ -1618,28 +1681,1908 @@ TEXT ·widenQ8AVX2(SB), NOSPLIT, $0-24
 	JZ    end
 
 block:
-	MOVWLZX      (CX), BX
-	VMOVD        BX, X0
-	VCVTPH2PS    X0, X0
-	VBROADCASTSS X0, Y0
-	VPMOVSXBD    2(CX), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    10(CX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBD    18(CX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      Y3, 64(AX)
-	VPMOVSXBD    26(CX), Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x22, CX
+	VCVTPH2PS (CX), Y0
+	VMOVUPS   Y0, (AX)
+	VCVTPH2PS 16(CX), Y0
+	VMOVUPS   Y0, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenBF16AVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2
+TEXT ·widenBF16AVX2(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+block:
+	VPMOVZXWD (CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVZXWD 16(CX), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ8_0AVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ8_0AVX2(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+block:
+	VPBROADCASTW (CX), X4
+	VCVTPH2PS    X4, Y4
+	VPMOVSXBD    2(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVSXBD    10(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVSXBD    18(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVSXBD    26(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	ADDQ         $0x00000022, CX
 	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ4_0AVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ4_0AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int8<>+0(SB), Y12
+	VPBROADCASTD int15<>+0(SB), Y13
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW (CX), X4
+	VCVTPH2PS    X4, Y4
+	VPMOVZXBD    2(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPSUBD       Y12, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVZXBD    10(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPSUBD       Y12, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ5_0AVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ5_0AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int16<>+0(SB), Y12
+	VPBROADCASTD int15<>+0(SB), Y13
+	VPBROADCASTD int16<>+0(SB), Y14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW (CX), X4
+	VCVTPH2PS    X4, Y4
+	VPBROADCASTD 2(CX), Y8
+	VPMOVZXBD    6(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSRLVD      counts<>+0(SB), Y8, Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPSRLVD      counts<>+64(SB), Y8, Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBD       Y12, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVZXBD    14(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSRLVD      counts<>+32(SB), Y8, Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPSRLVD      counts<>+96(SB), Y8, Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPSUBD       Y12, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000016, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ4_KAVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ4_KAVX2(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int15<>+0(SB), Y13
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	MOVL         4(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         8(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	SHRL         $0x04, DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW 2(CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 32(SP), Y6
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 36(SP), Y7
+	VPMOVZXBD    16(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVZXBD    24(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVZXBD    32(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVZXBD    40(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 40(SP), Y6
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 44(SP), Y7
+	VPMOVZXBD    48(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVZXBD    56(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVZXBD    64(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVZXBD    72(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 48(SP), Y6
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 52(SP), Y7
+	VPMOVZXBD    80(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVZXBD    88(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVZXBD    96(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVZXBD    104(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 56(SP), Y6
+	VBROADCASTSS 28(SP), Y5
+	VBROADCASTSS 60(SP), Y7
+	VPMOVZXBD    112(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVZXBD    120(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVZXBD    128(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVZXBD    136(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 992(AX)
+	ADDQ         $0x00000090, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ5_KAVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ5_KAVX2(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int15<>+0(SB), Y13
+	VPBROADCASTD int16<>+0(SB), Y14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	MOVL         4(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         8(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	SHRL         $0x04, DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW 2(CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VBROADCASTSS (SP), Y4
+	VBROADCASTSS 32(SP), Y6
+	VBROADCASTSS 4(SP), Y5
+	VBROADCASTSS 36(SP), Y7
+	VPMOVZXBD    48(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    16(CX), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    16(CX), Y2
+	VPSLLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 128(AX)
+	VPMOVZXBD    56(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    24(CX), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    24(CX), Y2
+	VPSLLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 160(AX)
+	VPMOVZXBD    64(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    32(CX), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    32(CX), Y2
+	VPSLLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 192(AX)
+	VPMOVZXBD    72(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    40(CX), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPMOVZXBD    40(CX), Y2
+	VPSLLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 224(AX)
+	VBROADCASTSS 8(SP), Y4
+	VBROADCASTSS 40(SP), Y6
+	VBROADCASTSS 12(SP), Y5
+	VBROADCASTSS 44(SP), Y7
+	VPMOVZXBD    80(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    16(CX), Y2
+	VPSLLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVZXBD    16(CX), Y2
+	VPSLLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVZXBD    88(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    24(CX), Y2
+	VPSLLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVZXBD    24(CX), Y2
+	VPSLLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVZXBD    96(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    32(CX), Y2
+	VPSLLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVZXBD    32(CX), Y2
+	VPSLLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVZXBD    104(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    40(CX), Y2
+	VPSLLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	VPMOVZXBD    40(CX), Y2
+	VPSLLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 48(SP), Y6
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 52(SP), Y7
+	VPMOVZXBD    112(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    16(CX), Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVZXBD    16(CX), Y2
+	VPSRLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 640(AX)
+	VPMOVZXBD    120(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    24(CX), Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVZXBD    24(CX), Y2
+	VPSRLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 672(AX)
+	VPMOVZXBD    128(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    32(CX), Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVZXBD    32(CX), Y2
+	VPSRLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 704(AX)
+	VPMOVZXBD    136(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    40(CX), Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	VPMOVZXBD    40(CX), Y2
+	VPSRLD       $0x01, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 736(AX)
+	VBROADCASTSS 24(SP), Y4
+	VBROADCASTSS 56(SP), Y6
+	VBROADCASTSS 28(SP), Y5
+	VBROADCASTSS 60(SP), Y7
+	VPMOVZXBD    144(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    16(CX), Y2
+	VPSRLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVZXBD    16(CX), Y2
+	VPSRLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VPMOVZXBD    152(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    24(CX), Y2
+	VPSRLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVZXBD    24(CX), Y2
+	VPSRLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VPMOVZXBD    160(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    32(CX), Y2
+	VPSRLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVZXBD    32(CX), Y2
+	VPSRLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VPMOVZXBD    168(CX), Y0
+	VPSRLD       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    40(CX), Y2
+	VPSRLD       $0x02, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VSUBPS       Y6, Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VPMOVZXBD    40(CX), Y2
+	VPSRLD       $0x03, Y2, Y2
+	VPAND        Y14, Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VSUBPS       Y7, Y1, Y1
+	VMOVUPS      Y1, 992(AX)
+	ADDQ         $0x000000b0, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ6_KAVX2(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, F16C
+TEXT ·widenQ6_KAVX2(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int32<>+0(SB), Y12
+	VPBROADCASTD int15<>+0(SB), Y13
+	VPBROADCASTD int48<>+0(SB), Y14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW 208(CX), X4
+	VCVTPH2PS    X4, Y4
+	VPMOVSXBD    192(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VPMOVSXBD    200(CX), Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VPMOVZXBD    (CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    128(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS (SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    8(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    136(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS (SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    16(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    144(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 4(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    24(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    152(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 4(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPMOVZXBD    32(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    128(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 8(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVZXBD    40(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    136(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 8(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVZXBD    48(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    144(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 12(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVZXBD    56(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    152(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 12(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 224(AX)
+	VPMOVZXBD    (CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    128(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 16(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 256(AX)
+	VPMOVZXBD    8(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    136(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 16(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 288(AX)
+	VPMOVZXBD    16(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    144(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 20(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 320(AX)
+	VPMOVZXBD    24(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    152(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 20(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 352(AX)
+	VPMOVZXBD    32(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    128(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 24(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 384(AX)
+	VPMOVZXBD    40(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    136(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 24(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 416(AX)
+	VPMOVZXBD    48(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    144(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 28(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 448(AX)
+	VPMOVZXBD    56(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    152(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 28(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 480(AX)
+	VPMOVZXBD    64(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    160(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 32(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 512(AX)
+	VPMOVZXBD    72(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    168(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 32(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 544(AX)
+	VPMOVZXBD    80(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    176(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 36(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 576(AX)
+	VPMOVZXBD    88(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    184(CX), Y1
+	VPSLLD       $0x04, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 36(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 608(AX)
+	VPMOVZXBD    96(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    160(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 40(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 640(AX)
+	VPMOVZXBD    104(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    168(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 40(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 672(AX)
+	VPMOVZXBD    112(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    176(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 44(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 704(AX)
+	VPMOVZXBD    120(CX), Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBD    184(CX), Y1
+	VPSLLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 44(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 736(AX)
+	VPMOVZXBD    64(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    160(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 48(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 768(AX)
+	VPMOVZXBD    72(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    168(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 48(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 800(AX)
+	VPMOVZXBD    80(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    176(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 52(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 832(AX)
+	VPMOVZXBD    88(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    184(CX), Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 52(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 864(AX)
+	VPMOVZXBD    96(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    160(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 56(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 896(AX)
+	VPMOVZXBD    104(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    168(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 56(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 928(AX)
+	VPMOVZXBD    112(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    176(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 60(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 960(AX)
+	VPMOVZXBD    120(CX), Y0
+	VPSRLD       $0x04, Y0, Y0
+	VPMOVZXBD    184(CX), Y1
+	VPSRLD       $0x02, Y1, Y1
+	VPAND        Y14, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSUBD       Y12, Y0, Y0
+	VBROADCASTSS 60(SP), Y4
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, 992(AX)
+	ADDQ         $0x000000d2, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenF16AVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·widenF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+block:
+	VCVTPH2PS (CX), Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenBF16AVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·widenBF16AVX512(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+block:
+	VPMOVZXWD (CX), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	DECQ      DX
+	JNZ       block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ8_0AVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·widenQ8_0AVX512(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+block:
+	VPBROADCASTW (CX), Y4
+	VCVTPH2PS    Y4, Z4
+	VPMOVSXBD    2(CX), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPMOVSXBD    18(CX), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	ADDQ         $0x00000022, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ4_0AVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·widenQ4_0AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int8<>+0(SB), Z12
+	VPBROADCASTD int15<>+0(SB), Z13
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW (CX), Y4
+	VCVTPH2PS    Y4, Z4
+	VPMOVZXBD    2(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPSUBD       Z12, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000012, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ5_0AVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·widenQ5_0AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int16<>+0(SB), Z12
+	VPBROADCASTD int15<>+0(SB), Z13
+	VPBROADCASTD int16<>+0(SB), Z14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW (CX), Y4
+	VCVTPH2PS    Y4, Z4
+	VPBROADCASTD 2(CX), Z8
+	VPMOVZXBD    6(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPSRLVD      counts<>+0(SB), Z8, Z2
+	VPSLLD       $0x04, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPSRLVD      counts<>+64(SB), Z8, Z2
+	VPSLLD       $0x04, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VPSUBD       Z12, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z4, Z1, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000016, CX
+	ADDQ         $0x00000080, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ4_KAVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F, F16C
+TEXT ·widenQ4_KAVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int15<>+0(SB), Z13
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	MOVL         4(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         8(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	SHRL         $0x04, DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW 2(CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VBROADCASTSS (SP), Z4
+	VBROADCASTSS 32(SP), Z6
+	VBROADCASTSS 4(SP), Z5
+	VBROADCASTSS 36(SP), Z7
+	VPMOVZXBD    16(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 128(AX)
+	VPMOVZXBD    32(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 192(AX)
+	VBROADCASTSS 8(SP), Z4
+	VBROADCASTSS 40(SP), Z6
+	VBROADCASTSS 12(SP), Z5
+	VBROADCASTSS 44(SP), Z7
+	VPMOVZXBD    48(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 256(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 384(AX)
+	VPMOVZXBD    64(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 320(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 448(AX)
+	VBROADCASTSS 16(SP), Z4
+	VBROADCASTSS 48(SP), Z6
+	VBROADCASTSS 20(SP), Z5
+	VBROADCASTSS 52(SP), Z7
+	VPMOVZXBD    80(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 512(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 640(AX)
+	VPMOVZXBD    96(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 576(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 704(AX)
+	VBROADCASTSS 24(SP), Z4
+	VBROADCASTSS 56(SP), Z6
+	VBROADCASTSS 28(SP), Z5
+	VBROADCASTSS 60(SP), Z7
+	VPMOVZXBD    112(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 768(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 896(AX)
+	VPMOVZXBD    128(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 832(AX)
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 960(AX)
+	ADDQ         $0x00000090, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ5_KAVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F, F16C
+TEXT ·widenQ5_KAVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int15<>+0(SB), Z13
+	VPBROADCASTD int16<>+0(SB), Z14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	MOVL         4(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW (CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         8(CX), BX
+	MOVL         BX, SI
+	ANDL         $0x3f3f3f3f, BX
+	SHRL         $0x02, SI
+	ANDL         $0x30303030, SI
+	MOVL         12(CX), DI
+	SHRL         $0x04, DI
+	ANDL         $0x0f0f0f0f, DI
+	ORL          DI, SI
+	SHLQ         $0x20, SI
+	ORQ          BX, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VPBROADCASTW 2(CX), X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VBROADCASTSS (SP), Z4
+	VBROADCASTSS 32(SP), Z6
+	VBROADCASTSS 4(SP), Z5
+	VBROADCASTSS 36(SP), Z7
+	VPMOVZXBD    48(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    16(CX), Z2
+	VPSLLD       $0x04, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPMOVZXBD    16(CX), Z2
+	VPSLLD       $0x03, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 128(AX)
+	VPMOVZXBD    64(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    32(CX), Z2
+	VPSLLD       $0x04, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPSLLD       $0x03, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 192(AX)
+	VBROADCASTSS 8(SP), Z4
+	VBROADCASTSS 40(SP), Z6
+	VBROADCASTSS 12(SP), Z5
+	VBROADCASTSS 44(SP), Z7
+	VPMOVZXBD    80(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    16(CX), Z2
+	VPSLLD       $0x02, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 256(AX)
+	VPMOVZXBD    16(CX), Z2
+	VPSLLD       $0x01, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 384(AX)
+	VPMOVZXBD    96(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    32(CX), Z2
+	VPSLLD       $0x02, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 320(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPSLLD       $0x01, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 448(AX)
+	VBROADCASTSS 16(SP), Z4
+	VBROADCASTSS 48(SP), Z6
+	VBROADCASTSS 20(SP), Z5
+	VBROADCASTSS 52(SP), Z7
+	VPMOVZXBD    112(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    16(CX), Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 512(AX)
+	VPMOVZXBD    16(CX), Z2
+	VPSRLD       $0x01, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 640(AX)
+	VPMOVZXBD    128(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    32(CX), Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 576(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x01, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 704(AX)
+	VBROADCASTSS 24(SP), Z4
+	VBROADCASTSS 56(SP), Z6
+	VBROADCASTSS 28(SP), Z5
+	VBROADCASTSS 60(SP), Z7
+	VPMOVZXBD    144(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    16(CX), Z2
+	VPSRLD       $0x02, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 768(AX)
+	VPMOVZXBD    16(CX), Z2
+	VPSRLD       $0x03, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 896(AX)
+	VPMOVZXBD    160(CX), Z0
+	VPSRLD       $0x04, Z0, Z1
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x02, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 832(AX)
+	VPMOVZXBD    32(CX), Z2
+	VPSRLD       $0x03, Z2, Z2
+	VPANDD       Z14, Z2, Z2
+	VPORD        Z2, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z5, Z1, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVUPS      Z1, 960(AX)
+	ADDQ         $0x000000b0, CX
+	ADDQ         $0x00000400, AX
+	DECQ         DX
+	JNZ          block
+
+end:
+	VZEROUPPER
+	RET
+
+// func widenQ6_KAVX512(dst *float32, src *byte, blocks int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·widenQ6_KAVX512(SB), NOSPLIT, $64-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	VPBROADCASTD int32<>+0(SB), Z12
+	VPBROADCASTD int15<>+0(SB), Z13
+	VPBROADCASTD int48<>+0(SB), Z14
+	TESTQ        DX, DX
+	JZ           end
+
+block:
+	VPBROADCASTW 208(CX), Y4
+	VCVTPH2PS    Y4, Z4
+	VPMOVSXBD    192(CX), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (SP)
+	VPMOVZXBD    (CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    128(CX), Z1
+	VPSLLD       $0x04, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS (SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPMOVZXBD    16(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    144(CX), Z1
+	VPSLLD       $0x04, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 4(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 64(AX)
+	VPMOVZXBD    32(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    128(CX), Z1
+	VPSLLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 8(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 128(AX)
+	VPMOVZXBD    48(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    144(CX), Z1
+	VPSLLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 12(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 192(AX)
+	VPMOVZXBD    (CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    128(CX), Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 16(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 256(AX)
+	VPMOVZXBD    16(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    144(CX), Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 20(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 320(AX)
+	VPMOVZXBD    32(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    128(CX), Z1
+	VPSRLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 24(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 384(AX)
+	VPMOVZXBD    48(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    144(CX), Z1
+	VPSRLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 28(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 448(AX)
+	VPMOVZXBD    64(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    160(CX), Z1
+	VPSLLD       $0x04, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 32(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 512(AX)
+	VPMOVZXBD    80(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    176(CX), Z1
+	VPSLLD       $0x04, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 36(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 576(AX)
+	VPMOVZXBD    96(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    160(CX), Z1
+	VPSLLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 40(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 640(AX)
+	VPMOVZXBD    112(CX), Z0
+	VPANDD       Z13, Z0, Z0
+	VPMOVZXBD    176(CX), Z1
+	VPSLLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 44(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 704(AX)
+	VPMOVZXBD    64(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    160(CX), Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 48(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 768(AX)
+	VPMOVZXBD    80(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    176(CX), Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 52(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 832(AX)
+	VPMOVZXBD    96(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    160(CX), Z1
+	VPSRLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 56(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 896(AX)
+	VPMOVZXBD    112(CX), Z0
+	VPSRLD       $0x04, Z0, Z0
+	VPMOVZXBD    176(CX), Z1
+	VPSRLD       $0x02, Z1, Z1
+	VPANDD       Z14, Z1, Z1
+	VPORD        Z1, Z0, Z0
+	VPSUBD       Z12, Z0, Z0
+	VBROADCASTSS 60(SP), Z4
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, 960(AX)
+	ADDQ         $0x000000d2, CX
+	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
 

@@ -27,13 +27,13 @@ func BenchmarkDots(b *testing.B) {
 }
 
 func BenchmarkWiden(b *testing.B) {
-	const n = 16 * 192
+	const n = 12 * 256
 	dst := make([]float32, n)
 	for _, k := range All() {
-		for _, f := range []Format{F32, F16, Q8_0} {
+		for _, f := range Formats() {
 			src := make([]byte, f.Bytes(n))
 			b.Run(k.Name()+"/"+f.String(), func(b *testing.B) {
-				b.SetBytes(int64(len(src)))
+				b.SetBytes(4 * n)
 				for b.Loop() {
 					k.Widen(dst, src, f)
 				}

@@ -9,7 +9,8 @@
 // operation. The portable code says so in plain Go (explicit conversions keep
 // compilers from fusing what is not to be fused), and the amd64 code, for AVX2
 // with FMA and for AVX-512, does the same with vectors; a test compares them
-// bit by bit. NaN is only promised to stay a NaN, not to keep its bits.
+// bit by bit. Stored weights become the float32 that ggml makes of them, bit for
+// bit too (widen.go). NaN is only promised to stay a NaN, not to keep its bits.
 //
 // Rounding the products before adding them was tried first. It is a little
 // simpler in plain Go, but takes twice the instructions in vectors, and those
@@ -41,8 +42,7 @@ type Kernels struct {
 	scaleMax    func(s []float32, factor float32) float32
 	expSum      func(s []float32, shift float32) float32
 	siluMul     func(gate, up []float32)
-	widenF16    func(dst []float32, src []byte)
-	widenQ8     func(dst []float32, src []byte)
+	widen       [formats]widener
 }
 
 // Best returns the fastest implementation that this machine runs.

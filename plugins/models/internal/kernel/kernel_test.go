@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,7 +24,7 @@ func requireSame(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i := range want {
 		if !sameBits(got[i], want[i]) {
-			t.Fatalf("%s: element %d is %x (%g), the portable code has %x (%g)", what, i,
+			t.Fatalf("%s: element %d is %x (%g), want %x (%g)", what, i,
 				math.Float32bits(got[i]), got[i], math.Float32bits(want[i]), want[i])
 		}
 	}
@@ -203,89 +202,5 @@ func TestVectorCodeStaysInsideItsSlices(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestEveryHalfPrecisionValueWidensExactly(t *testing.T) {
-	src := make([]byte, 2<<16)
-	for i := range 1 << 16 {
-		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
-	}
-	want := make([]float32, 1<<16)
-	portableKernels().Widen(want, src, F16)
-	for i, v := range want {
-		exponent, fraction := i>>10&31, float64(i&0x3ff)
-		exact := math.Ldexp(1+fraction/1024, exponent-15)
-		switch {
-		case exponent == 0:
-			exact = math.Ldexp(fraction/1024, -14)
-		case exponent == 31 && fraction == 0:
-			exact = math.Inf(1)
-		case exponent == 31:
-			exact = math.NaN()
-		}
-		if i >= 1<<15 {
-			exact = -exact
-		}
-		if !sameBits(v, float32(exact)) {
-			t.Fatalf("half %#04x is %g, want %g", i, v, exact)
-		}
-	}
-	for _, k := range vectors() {
-		got := make([]float32, 1<<16)
-		k.Widen(got, src, F16)
-		requireSame(t, k.Name(), got, want)
-		few := make([]float32, 13)
-		k.Widen(got[:13], src[7:], F16) // unaligned, no multiple of 8
-		portableKernels().Widen(few, src[7:], F16)
-		requireSame(t, k.Name()+" unaligned", got[:13], few)
-	}
-}
-
-func TestQ8BlocksWidenToScaleTimesByte(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	src := make([]byte, 9*q8Bytes+1)[1:]
-	for i := range src {
-		src[i] = byte(r.Uint32())
-	}
-	n := 9 * q8Block
-	want := make([]float32, n)
-	for i := range want {
-		block := src[i/q8Block*q8Bytes:]
-		exact := float64(halfToFloat(binary.LittleEndian.Uint16(block))) * float64(int8(block[2+i%q8Block]))
-		want[i] = float32(exact)
-		if !math.IsNaN(exact) && float64(want[i]) != exact {
-			t.Fatalf("value %d, %g, is no float32", i, exact)
-		}
-	}
-	for _, k := range All() {
-		got := make([]float32, n)
-		k.Widen(got, src, Q8_0)
-		requireSame(t, k.Name(), got, want)
-	}
-}
-
-func TestStoredFloatsAreViewedOnlyWhenAligned(t *testing.T) {
-	src := make([]byte, 4*8+4)
-	r := rand.New(rand.NewPCG(11, 12))
-	for i := range src {
-		src[i] = byte(r.Uint32()) &^ 0x40 // no NaN
-	}
-	views := 0
-	for shift := range 4 {
-		want := make([]float32, 8)
-		portableKernels().Widen(want, src[shift:], F32)
-		got, ok := View(src[shift:][:32])
-		if !ok {
-			continue
-		}
-		views++
-		requireSame(t, "view", got, want)
-	}
-	if views != 1 {
-		t.Errorf("%d of 4 neighbouring addresses could be viewed", views)
-	}
-	if _, ok := View(nil); ok {
-		t.Error("nothing was viewed")
 	}
 }

@@ -3,7 +3,8 @@ package kernel
 import "golang.org/x/sys/cpu"
 
 // machineKernels returns the vector implementations that this machine runs.
-// AVX-512 serves the dot products only; the rest gains nothing from it.
+// AVX-512 serves the dot products and the stored formats; the rest gains nothing
+// from it.
 func machineKernels() []*Kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
 		return nil
@@ -12,13 +13,14 @@ func machineKernels() []*Kernels {
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
 		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
-		widenF16: widenF16Vector, widenQ8: widenQ8Vector,
+		widen: widenAVX2(),
 	}
 	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512VL {
 		return []*Kernels{avx2}
 	}
 	wide := *avx2
 	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
+	wide.widen = widenAVX512()
 	return []*Kernels{&wide, avx2}
 }
 
@@ -80,16 +82,4 @@ func siluMulVector(gate, up []float32) {
 	if len(gate) > 0 {
 		siluMulAVX2(&gate[0], &up[0], len(gate))
 	}
-}
-
-func widenF16Vector(dst []float32, src []byte) {
-	n := len(dst) &^ 7
-	if n > 0 {
-		widenF16AVX2(&dst[0], &src[0], n)
-	}
-	portableWidenF16(dst[n:], src[2*n:])
-}
-
-func widenQ8Vector(dst []float32, src []byte) {
-	widenQ8AVX2(&dst[0], &src[0], len(dst)/q8Block)
 }

@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "math"
 
 // portableKernels is the definition of every operation.
 func portableKernels() *Kernels {
@@ -11,7 +8,7 @@ func portableKernels() *Kernels {
 		name: "portable", dots: portableDots, dot: portableDot, add: portableAdd, scaleBy: portableScaleBy,
 		rotate: portableRotate, addWeighted: portableAddWeighted,
 		scaleMax: portableScaleMax, expSum: portableExpSum, siluMul: portableSiLUMul,
-		widenF16: portableWidenF16, widenQ8: portableWidenQ8,
+		widen: portableWiden(),
 	}
 }
 
@@ -109,37 +106,4 @@ func portableSiLUMul(gate, up []float32) {
 	for i, g := range gate {
 		gate[i] = float32(g/(1+expStep(-g))) * up[i]
 	}
-}
-
-func portableWidenF16(dst []float32, src []byte) {
-	for i := range dst {
-		dst[i] = halfToFloat(binary.LittleEndian.Uint16(src[2*i:]))
-	}
-}
-
-func portableWidenQ8(dst []float32, src []byte) {
-	for len(dst) > 0 {
-		scale := halfToFloat(binary.LittleEndian.Uint16(src))
-		for i, q := range src[2:q8Bytes] {
-			dst[i] = scale * float32(int8(q))
-		}
-		dst, src = dst[q8Block:], src[q8Bytes:]
-	}
-}
-
-// halfToFloat returns the value of an IEEE 754 half-precision number; every one
-// is a float32 as well.
-func halfToFloat(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&0x3ff
-	switch exponent {
-	case 0:
-		v := float32(fraction) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31:
-		if fraction != 0 {
-			fraction |= 0x200 // a signalling NaN becomes a quiet one, as in hardware
-		}
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

@@ -122,7 +122,11 @@ func (m *merger) start(text []byte) {
 // matchUser returns the longest user-defined token that text starts with, and
 // its length in bytes of text; the length is 0 when there is none.
 func (t *Tokenizer) matchUser(text []byte) (int32, int) {
-	for _, n := range t.userLens {
+	first := text[0]
+	if first == ' ' {
+		first = Space[0]
+	}
+	for _, n := range t.userLens[first] {
 		if id, used, ok := t.matchUserLen(text, n); ok {
 			return id, used
 		}
@@ -168,7 +172,7 @@ func (m *merger) consider(left, right int) {
 	if a.token != loose || b.token != loose || width > m.t.longest {
 		return
 	}
-	if id, ok := m.t.merges[m.text[a.start:b.end]]; ok {
+	if id, ok := m.t.mergeable(m.text[a.start:b.end]); ok {
 		if m.t.vocab.Types[id] == Unused {
 			if m.split == nil {
 				m.split = make(map[string]int)
@@ -201,7 +205,7 @@ func (m *merger) emit(out []int32, s symbol) []int32 {
 	}
 	text := m.text[s.start:s.end]
 	if s.token == loose {
-		if id, ok := m.t.merges[text]; ok {
+		if id, ok := m.t.mergeable(text); ok {
 			if m.t.vocab.Types[id] != Unused {
 				return append(out, id)
 			}

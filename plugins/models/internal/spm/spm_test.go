@@ -117,7 +117,7 @@ func slowEncode(t *Tokenizer, text []byte) []int32 {
 			if list[i].frozen || list[i+1].frozen {
 				continue
 			}
-			if id, ok := t.merges[list[i].s+list[i+1].s]; ok && (best < 0 || t.vocab.Scores[id] > bestScore) {
+			if id, ok := t.mergeable(list[i].s + list[i+1].s); ok && (best < 0 || t.vocab.Scores[id] > bestScore) {
 				best, bestScore = i, t.vocab.Scores[id]
 			}
 		}
@@ -129,7 +129,7 @@ func slowEncode(t *Tokenizer, text []byte) []int32 {
 	}
 	out := []int32{}
 	for _, p := range list {
-		if id, ok := t.merges[p.s]; ok && !p.frozen {
+		if id, ok := t.mergeable(p.s); ok && !p.frozen {
 			out = append(out, id)
 			continue
 		}
@@ -198,6 +198,11 @@ func TestBadVocabulariesAreRefused(t *testing.T) {
 		{"BOS out of range", with(func(v *Vocab) { v.BOS = 1000 }), "outside"},
 		{"EOS below -1", with(func(v *Vocab) { v.EOS = -2 }), "outside"},
 		{"BOS that is no control token", with(func(v *Vocab) { v.BOS = 259 }), "not control"},
+		{"user-defined pieces alike but for the space sign", with(func(v *Vocab) {
+			v.Pieces[259], v.Pieces[260] = "x y", "x▁y"
+			v.Types[259], v.Types[260] = UserDefined, UserDefined
+		}), "match the same text"},
+		{"an unknown token that is a piece", with(func(v *Vocab) { v.Unknown = 259 }), "not unknown"},
 		{"BOS wanted but absent", with(func(v *Vocab) { v.BOS = -1 }), "BOS"},
 		{"an infinite score", with(func(v *Vocab) { v.Scores[259] = float32(inf()) }), "score"},
 	}

@@ -52,7 +52,7 @@ const maxPieceBytes = 4096
 // Vocab is what a tokenizer is made of: one piece, score and type per token
 // id.
 type Vocab struct {
-	Pieces []string  // unique; spaces written as [Space]
+	Pieces []string  // unique; spaces written as [Space], in user-defined ones also as they are
 	Scores []float32 // the higher, the earlier a merge; finite
 	Types  []Type
 	// BOS, EOS and Unknown are token ids, or -1 for none.
@@ -65,9 +65,9 @@ type Vocab struct {
 // concurrent use.
 type Tokenizer struct {
 	vocab    Vocab
-	merges   map[string]int32 // normal and unused pieces
-	user     map[string]int32
-	userLens []int // lengths of user-defined pieces, longest first
+	ids      map[string]int32 // of all pieces
+	user     map[string]int32 // with spaces written as the space sign
+	userLens [256][]int       // by first byte: lengths of user-defined pieces, longest first
 	bytes    [256]int32
 	texts    [][]byte // what each token prints
 	longest  int      // bytes of the longest mergeable piece
@@ -78,7 +78,7 @@ type Tokenizer struct {
 // error, of kind data, names the first token that is wrong.
 func New(v Vocab) (*Tokenizer, error) {
 	v.Pieces, v.Scores, v.Types = slices.Clone(v.Pieces), slices.Clone(v.Scores), slices.Clone(v.Types)
-	t := &Tokenizer{vocab: v, merges: make(map[string]int32), user: make(map[string]int32)}
+	t := &Tokenizer{vocab: v, ids: make(map[string]int32, len(v.Pieces)), user: make(map[string]int32)}
 	if err := t.checkShape(); err != nil {
 		return nil, err
 	}
@@ -86,13 +86,12 @@ func New(v Vocab) (*Tokenizer, error) {
 		t.bytes[i] = -1
 	}
 	t.texts = make([][]byte, len(v.Pieces))
-	seen := make(map[string]int32, len(v.Pieces))
 	for i, piece := range v.Pieces {
 		id := int32(i)
-		if first, twice := seen[piece]; twice {
+		if t.ids[piece] = id; len(t.ids) != i+1 {
+			first := slices.Index(v.Pieces, piece)
 			return nil, wrong("piece %q is both token %d and token %d", piece, first, id)
 		}
-		seen[piece] = id
 		if err := t.add(id, piece); err != nil {
 			return nil, err
 		}
@@ -104,12 +103,14 @@ func New(v Vocab) (*Tokenizer, error) {
 		}
 	}
 	for s := range t.user {
-		if !slices.Contains(t.userLens, len(s)) {
-			t.userLens = append(t.userLens, len(s))
+		if lens := &t.userLens[s[0]]; !slices.Contains(*lens, len(s)) {
+			*lens = append(*lens, len(s))
 		}
 	}
-	slices.Sort(t.userLens)
-	slices.Reverse(t.userLens)
+	for _, lens := range t.userLens {
+		slices.Sort(lens)
+		slices.Reverse(lens)
+	}
 	t.controls = spelledControls(v)
 	return t, nil
 }
@@ -147,7 +148,11 @@ func (t *Tokenizer) checkShape() error {
 		if x.id < -1 || int(x.id) >= n {
 			return wrong("the %s token %d is outside 0 to %d", x.what, x.id, n-1)
 		}
-		if got := v.Types[x.id]; got != x.want {
+		got := v.Types[x.id]
+		if x.want == Unknown && got == Control {
+			continue // some converters mark it so; it is silent either way
+		}
+		if got != x.want {
 			return wrong("the %s token %d (%q) has type %v, not %v", x.what, x.id, v.Pieces[x.id], got, x.want)
 		}
 	}
@@ -168,12 +173,19 @@ func (t *Tokenizer) add(id int32, piece string) error {
 		if piece == "" || !utf8.ValidString(piece) {
 			return wrong("token %d: the %v piece %q is empty or not UTF-8", id, typ, piece)
 		}
-		t.texts[id] = []byte(strings.ReplaceAll(piece, Space, " "))
+		t.texts[id] = []byte(piece)
+		if strings.Contains(piece, Space) {
+			t.texts[id] = []byte(strings.ReplaceAll(piece, Space, " "))
+		}
 		if typ == UserDefined {
+			// Converters write the spaces of these pieces either way.
+			piece = strings.ReplaceAll(piece, " ", Space)
+			if first, twice := t.user[piece]; twice {
+				return wrong("the user-defined pieces of token %d and token %d match the same text", first, id)
+			}
 			t.user[piece] = id
 			return nil
 		}
-		t.merges[piece] = id
 		t.longest = max(t.longest, len(piece))
 	case Byte:
 		b, ok := byteOf(piece)
@@ -201,6 +213,16 @@ func byteOf(piece string) (byte, bool) {
 		return 0, false
 	}
 	return byte(b), true
+}
+
+// mergeable returns the normal or unused token of a piece.
+func (t *Tokenizer) mergeable(piece string) (int32, bool) {
+	id, ok := t.ids[piece]
+	if ok {
+		typ := t.vocab.Types[id]
+		ok = typ == Normal || typ == Unused
+	}
+	return id, ok
 }
 
 // Vocab returns a copy of the vocabulary.

@@ -37,8 +37,9 @@ func main() {
 	scaleMax(t)
 	expSum(t)
 	siluMul(t)
-	widenF16()
-	widenQ8()
+	for _, m := range []machine{avx2, avx512} {
+		widen(m, t)
+	}
 	build.Generate()
 }
 

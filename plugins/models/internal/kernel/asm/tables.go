@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mmcloughlin/avo/build"
@@ -13,6 +14,7 @@ type tables struct {
 	masks operand.Mem // 16 times -1, then 16 times 0, as int32
 	// transpose takes element 4*r+x of 16 to 4*x+r, as int32.
 	transpose operand.Mem
+	counts    operand.Mem // 0 to 31 as int32
 	floats    map[string]operand.Mem
 }
 
@@ -32,6 +34,10 @@ func newTables() *tables {
 	for i := range lanes {
 		build.DATA(4*i, operand.U32(i%4*4+i/4))
 	}
+	t.counts = build.GLOBL("counts", build.RODATA|build.NOPTR)
+	for i := range 2 * lanes {
+		build.DATA(4*i, operand.U32(i))
+	}
 	t.word("negInf", math.Float32bits(float32(math.Inf(-1))))
 	t.word("sign", 1<<31)
 	t.word("one", math.Float32bits(1))
@@ -41,6 +47,9 @@ func newTables() *tables {
 	t.word("magic", math.Float32bits(3<<22))
 	t.word("ln2High", math.Float32bits(22713.0/32768))
 	t.word("ln2Low", math.Float32bits(math.Ln2-22713.0/32768))
+	for _, n := range []uint32{8, 15, 16, 32, 48} {
+		t.word(fmt.Sprintf("int%d", n), n)
+	}
 	factorial := 1.0
 	for i, name := range []string{"c2", "c3", "c4", "c5", "c6", "c7"} {
 		factorial *= float64(i + 2)

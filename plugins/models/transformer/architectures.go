@@ -1,0 +1,316 @@
+package transformer
+
+import (
+	"math"
+
+	"lab/core/fault"
+	"lab/plugins/models/internal/gguf"
+)
+
+// architecture is how a family of models reads its metadata and computes.
+type architecture struct {
+	name string // general.architecture
+	read func(m *meta, vocab int) hyper
+	// ropeFactors names a vector that, when present, divides the rotary
+	// frequencies one by one.
+	ropeFactors string
+	embed       part
+	block       []part // in every layer
+	head        []part // for the rows whose scores are wanted
+}
+
+// architectures returns the known families.
+func architectures() []architecture {
+	return []architecture{llama(), gemma(), gemma2(), gemma3(), gpt2(), olmo2(), phi3(), qwen2(), qwen3(), stablelm()}
+}
+
+// llama: Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language
+// Models"; also Mistral and SmolLM.
+func llama() architecture {
+	return architecture{
+		name:        "llama",
+		read:        readRotary,
+		ropeFactors: "rope_freqs.weight",
+		embed:       lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			rotatePairs(),
+			attend(),
+			projectBack(),
+			rmsNorm("ffn_norm.weight"),
+			gatedFFN(silu),
+		},
+		head: rmsHead(),
+	}
+}
+
+// rmsHead scores the tokens with a matrix of its own or the embedding table.
+func rmsHead() []part {
+	return []part{rmsNorm("output_norm.weight"), logits("output.weight", embedding)}
+}
+
+// tiedHead scores the tokens with the embedding table.
+func tiedHead() []part {
+	return []part{rmsNorm("output_norm.weight"), logits(embedding, "")}
+}
+
+// qwen2: Yang et al. 2024, "Qwen2 Technical Report".
+func qwen2() architecture {
+	return architecture{
+		name:  "qwen2",
+		read:  readRotary,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKVBiased("attn_q", "attn_k", "attn_v", false),
+			rotateHalves(),
+			attend(),
+			projectBack(),
+			rmsNorm("ffn_norm.weight"),
+			gatedFFN(silu),
+		},
+		head: rmsHead(),
+	}
+}
+
+// qwen3: Yang et al. 2025, "Qwen3 Technical Report".
+func qwen3() architecture {
+	return architecture{
+		name:  "qwen3",
+		read:  readRotary,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			normHeads("attn_q_norm.weight", "attn_k_norm.weight"),
+			rotateHalves(),
+			attend(),
+			projectBack(),
+			rmsNorm("ffn_norm.weight"),
+			gatedFFN(silu),
+		},
+		head: rmsHead(),
+	}
+}
+
+// gemma: Gemma Team 2024, "Gemma: Open Models Based on Gemini Research and
+// Technology". The stored gains are those of the paper plus one.
+func gemma() architecture {
+	return architecture{
+		name:  "gemma",
+		read:  readGemma,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			rotateHalves(),
+			attend(),
+			projectBack(),
+			rmsNorm("ffn_norm.weight"),
+			gatedFFN(gelu),
+		},
+		head: tiedHead(),
+	}
+}
+
+// gemma2: Gemma Team 2024, "Gemma 2: Improving Open Language Models at a
+// Practical Size": every layer's outputs are normalised, too.
+func gemma2() architecture {
+	return architecture{
+		name:  "gemma2",
+		read:  readGemma2,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			rotateHalves(),
+			attend(),
+			normed(projectBack(), "post_attention_norm.weight"),
+			rmsNorm("ffn_norm.weight"),
+			normed(gatedFFN(gelu), "post_ffw_norm.weight"),
+		},
+		head: tiedHead(),
+	}
+}
+
+// gemma3: Gemma Team 2025, "Gemma 3 Technical Report": gemma2 with normalised
+// heads and another rotation in layers with a window.
+func gemma3() architecture {
+	return architecture{
+		name:  "gemma3",
+		read:  readGemma3,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			normHeads("attn_q_norm.weight", "attn_k_norm.weight"),
+			rotateHalves(),
+			attend(),
+			normed(projectBack(), "post_attention_norm.weight"),
+			rmsNorm("ffn_norm.weight"),
+			normed(gatedFFN(gelu), "post_ffw_norm.weight"),
+		},
+		head: rmsHead(),
+	}
+}
+
+// readGemma reads what all Gemmas have in common.
+func readGemma(m *meta, vocab int) hyper {
+	h := readRotary(m, vocab)
+	h.embedScale = float32(math.Sqrt(float64(h.width)))
+	return h
+}
+
+func readGemma2(m *meta, vocab int) hyper {
+	h := readGemma(m, vocab)
+	h.attentionCap = float32(m.real("attn_logit_softcapping", math.MaxFloat32, 50))
+	h.logitCap = float32(m.real("final_logit_softcapping", math.MaxFloat32, 30))
+	h.window = m.whole("attention.sliding_window", 1, maxContext, 4096)
+	h.pattern = m.whole("attention.sliding_window_pattern", 1, maxLayers, 2)
+	if h.layers == 46 {
+		scaleByWidth(&h)
+	}
+	return h
+}
+
+func readGemma3(m *meta, vocab int) hyper {
+	h := readGemma(m, vocab)
+	if m.has("final_logit_softcapping") {
+		h.logitCap = float32(m.real("final_logit_softcapping", math.MaxFloat32, 0))
+	}
+	if m.has("attention.sliding_window") {
+		h.window = m.whole("attention.sliding_window", 1, maxContext, -1)
+	}
+	h.pattern = m.whole("attention.sliding_window_pattern", 1, maxLayers, 6)
+	h.localRope = rotation{size: h.rope.size, base: m.real("rope.freq_base_swa", math.MaxFloat32, 10000), scale: 1}
+	if h.localRope.base <= 1 {
+		m.wrong(m.prefix+"rope.freq_base_swa", "is %g; it must be above 1", h.localRope.base)
+	}
+	if h.layers == 62 {
+		scaleByWidth(&h)
+	}
+	return h
+}
+
+// scaleByWidth scales queries by the width per head in place of the head size.
+// The 27B models of Gemma 2 and 3 do; their files do not say so, and llama.cpp
+// knows them by their number of layers.
+func scaleByWidth(h *hyper) { h.queryScale = float32(1 / math.Sqrt(float64(h.width/h.heads))) }
+
+// olmo2: OLMo Team 2024, "2 OLMo 2 Furious": layers are normalised where they
+// end, and queries and keys as a whole.
+func olmo2() architecture {
+	return architecture{
+		name:  "olmo2",
+		read:  readRotary,
+		embed: lookUp(),
+		block: []part{
+			asIs(),
+			projectQKV("attn_q.weight", "attn_k.weight", "attn_v.weight"),
+			normQueries("attn_q_norm.weight", "attn_k_norm.weight"),
+			rotateHalves(),
+			attend(),
+			normed(projectBack(), "post_attention_norm.weight"),
+			asIs(),
+			normed(gatedFFN(silu), "post_ffw_norm.weight"),
+		},
+		head: rmsHead(),
+	}
+}
+
+// phi3: Abdin et al. 2024, "Phi-3 Technical Report", without the two sets of
+// rotary factors of the models for long contexts.
+func phi3() architecture {
+	return architecture{
+		name:  "phi3",
+		read:  readPhi3,
+		embed: lookUp(),
+		block: []part{
+			rmsNorm("attn_norm.weight"),
+			projectStacked("attn_qkv", false),
+			rotateHalves(),
+			attend(),
+			projectBack(),
+			rmsNorm("ffn_norm.weight"),
+			stackedFFN(silu),
+		},
+		head: rmsHead(),
+	}
+}
+
+func readPhi3(m *meta, vocab int) hyper {
+	h := readRotary(m, vocab)
+	if m.has("attention.sliding_window") {
+		h.window = m.whole("attention.sliding_window", 0, maxContext, -1)
+	}
+	return h
+}
+
+// stablelm: Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report", with
+// biases of queries, keys and values or without.
+func stablelm() architecture {
+	return architecture{
+		name:  "stablelm",
+		read:  readStableLM,
+		embed: lookUp(),
+		block: []part{
+			layerNorm("attn_norm"),
+			projectQKVBiased("attn_q", "attn_k", "attn_v", true),
+			rotateHalves(),
+			attend(),
+			projectBack(),
+			layerNorm("ffn_norm"),
+			gatedFFN(silu),
+		},
+		head: []part{layerNorm("output_norm"), logits("output.weight", "")},
+	}
+}
+
+func readStableLM(m *meta, vocab int) hyper {
+	h := readDecoder(m, vocab, normEpsilon)
+	h.rope = readRotation(m, &h)
+	h.localRope = h.rope
+	m.only("use_parallel_residual", false, "parallel residuals are not supported")
+	return h
+}
+
+// gpt2: Radford et al. 2019, "Language Models are Unsupervised Multitask
+// Learners".
+func gpt2() architecture {
+	return architecture{
+		name:  "gpt2",
+		read:  func(m *meta, vocab int) hyper { return readDecoder(m, vocab, normEpsilon) },
+		embed: lookUpPlaces("position_embd.weight"),
+		block: []part{
+			layerNorm("attn_norm"),
+			projectStacked("attn_qkv", true),
+			attend(),
+			projectBackBiased(),
+			layerNorm("ffn_norm"),
+			plainFFN("ffn_up", "ffn_down"),
+		},
+		head: []part{layerNorm("output_norm"), logits("output.weight", embedding)},
+	}
+}
+
+// findArchitecture returns the table for general.architecture.
+func findArchitecture(file *gguf.File, quoted string) (architecture, error) {
+	name, found, err := file.Text("general.architecture")
+	if err != nil {
+		return architecture{}, err
+	}
+	if !found {
+		return architecture{}, fault.New(fault.Data, "open model", quoted, `metadata "general.architecture" is missing`)
+	}
+	var known []string
+	for _, a := range architectures() {
+		if a.name == name {
+			return a, nil
+		}
+		known = append(known, a.name)
+	}
+	e := fault.Unknown("open model", "architecture", name, known)
+	e.Kind, e.Subject = fault.Model, quoted
+	return architecture{}, e
+}
