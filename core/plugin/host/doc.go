@@ -30,7 +30,8 @@
 // What cannot be seen: a removed token that came back between two stages of one
 // call and was gone at its end, unless the rows after each stage are asked for;
 // probabilities that do not add up to 1; logarithms to another base; and a
-// grandchild that leaves its process group, which survives.
+// grandchild that leaves its process group, which survives, unless the host is
+// killed where there is /proc.
 //
 // Two things were refused. Restarting behind the back of a plugin that answered
 // with an error: an error is an answer, and would come again. And trusting

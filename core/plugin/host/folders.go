@@ -7,27 +7,20 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"lab/core/fault"
 	"lab/core/plugin/internal/child"
+	"lab/core/plugin/internal/private"
 )
 
-// A private folder is named so that folders of dead hosts can be told from
-// anybody else's. Until it is locked it has a name of its own: one that is
-// called as below and not locked has no owner any more.
-const (
-	folderPrefix = "lab-plug-"
-	newPrefix    = "lab-plug-new-"
-)
+// folderPrefix begins the names of private folders.
+const folderPrefix = "lab-plug-"
 
+// What may be deleted from a private folder whose host is gone.
 var (
-	folderName = regexp.MustCompile(`^lab-plug-[0-9]+$`)
-	newName    = regexp.MustCompile(`^lab-plug-new-[0-9]+$`)
 	pluginName = regexp.MustCompile(`^[0-9]+$`)
 	planeName  = regexp.MustCompile(`^plane-[0-9]+$`)
 )
@@ -38,10 +31,6 @@ var (
 // with six, and go-plugin's name for the socket with ten are taken.
 const longestParent = 103 - len("/"+folderPrefix) - 10 - len("/") - 6 - len("/plugin") - 10
 
-// youngest is the age below which a folder with its first name is not taken for
-// a dead host's: it is about to be locked.
-const youngest = time.Minute
-
 // folders makes the one private folder for sockets when it is first needed.
 type folders struct {
 	parent string   // of the folder; empty: chosen
@@ -50,8 +39,7 @@ type folders struct {
 	warn   func(format string, args ...any)
 
 	mu     sync.Mutex
-	path   string
-	lock   *os.File
+	own    *private.Folder // nil until it is needed
 	made   int
 	kept   []string      // folders to be told to the keeper once there is one
 	keeper *child.Keeper // nil without one
@@ -66,7 +54,7 @@ func (f *folders) next() (string, *child.Keeper, error) {
 		return "", nil, err
 	}
 	f.made++
-	path := filepath.Join(f.path, strconv.Itoa(f.made))
+	path := filepath.Join(f.own.Path(), strconv.Itoa(f.made))
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return "", nil, fault.Wrap(err, fault.Plugin, "socket folder", "")
 	}
@@ -76,7 +64,7 @@ func (f *folders) next() (string, *child.Keeper, error) {
 // prepare makes the private folder, with mode 0700, after it has removed what
 // hosts that were killed have left; and starts the keeper.
 func (f *folders) prepare() error {
-	if f.path != "" {
+	if f.own != nil {
 		return nil
 	}
 	parent, err := socketParent(f.parent)
@@ -89,16 +77,16 @@ func (f *folders) prepare() error {
 			sweep(other, f.log)
 		}
 	}
-	path, lock, err := privateFolder(parent)
+	own, err := private.Make(parent, folderPrefix)
 	if err != nil {
 		return fault.Wrap(err, fault.Plugin, "socket folder", "").
 			Fix("set TMPDIR to a folder that can be written to")
 	}
-	f.path, f.lock = path, lock
+	f.own = own
 	if f.keeper, err = child.StartKeeper(); err != nil {
 		f.warn("a plugin that ignores the end of its host would survive it: there is no shell to watch over them (%v)", err)
 	}
-	for _, path := range append(f.kept, path) {
+	for _, path := range append(f.kept, own.Path()) {
 		f.keeper.Folder(path)
 	}
 	return nil
@@ -108,7 +96,7 @@ func (f *folders) prepare() error {
 func (f *folders) keep(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.path == "" {
+	if f.own == nil {
 		f.kept = append(f.kept, path)
 		return
 	}
@@ -156,73 +144,28 @@ func unfit(path string) string {
 	return ""
 }
 
-// privateFolder makes a folder with mode 0700 and a name that cannot be guessed,
-// and locks it, which tells other hosts that its owner lives. The path returned
-// is absolute: whoever removes the folder may have another working folder.
-func privateFolder(parent string) (string, *os.File, error) {
-	parent, err := filepath.Abs(parent)
-	if err != nil {
-		return "", nil, err
-	}
-	made, err := os.MkdirTemp(parent, newPrefix)
-	if err != nil {
-		return "", nil, err
-	}
-	lock, err := lockFolder(made)
-	if err != nil {
-		_ = os.Remove(made)
-		return "", nil, err
-	}
-	path := filepath.Join(parent, folderPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))
-	if err := os.Rename(made, path); err != nil {
-		_ = os.Remove(made)
-		_ = lock.Close()
-		return "", nil, err
-	}
-	return path, lock, nil
-}
-
 // remove deletes the folder with all that killed plugins left in it.
 func (f *folders) remove() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.path == "" {
+	if f.own == nil {
 		return
 	}
-	if err := os.RemoveAll(f.path); err != nil {
+	if err := f.own.Remove(); err != nil {
 		f.log.Warn("the socket folder was not removed", "error", err)
 	}
-	_ = f.lock.Close()
 	f.keeper.Close()
-	f.path, f.lock, f.keeper = "", nil, nil
+	f.own, f.keeper = nil, nil
 }
 
-// sweep removes the folders of hosts that were killed: private ones of this
-// user that nobody has locked. Only what a host makes is removed from them, so
-// that a folder of another origin survives even under such a name.
+// sweep removes the folders of hosts that were killed. Only what a host makes is
+// removed from them, so that a folder of another origin survives even under such
+// a name.
 func sweep(parent string, log *slog.Logger) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		unlocked := newName.MatchString(e.Name())
-		if !e.IsDir() || !unlocked && !folderName.MatchString(e.Name()) {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil || info.Mode().Perm() != 0o700 || !ownedByUs(info) || unlocked && time.Since(info.ModTime()) < youngest {
-			continue
-		}
-		path := filepath.Join(parent, e.Name())
-		lock, err := lockFolder(path)
-		if err != nil {
-			continue // its owner lives
-		}
+	private.Sweep(parent, folderPrefix, func(path string) {
 		removeRemains(path)
-		_ = lock.Close()
 		log.Debug("removed the folder of a host that was killed", "folder", path)
-	}
+	})
 }
 
 func removeRemains(path string) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"lab/core/dist"
+	"lab/core/plugin/internal/private"
 	"lab/core/plugin/plane"
 )
 
@@ -28,21 +29,15 @@ type memory struct {
 	table plane.Table
 
 	mu      sync.Mutex
-	folders map[string]*placed // by parent
+	folders map[string]*private.Folder // by parent
 	free    map[int][]plane.Slot
 	used    map[plane.Slot]bool
 	last    uint32
 }
 
-// placed is a private folder for planes.
-type placed struct {
-	path string
-	lock *os.File
-}
-
 func newMemory(opt Options, warn func(string, ...any), log *slog.Logger) *memory {
 	m := &memory{warn: warn, log: log, off: opt.Inline,
-		folders: map[string]*placed{}, free: map[int][]plane.Slot{}, used: map[plane.Slot]bool{}}
+		folders: map[string]*private.Folder{}, free: map[int][]plane.Slot{}, used: map[plane.Slot]bool{}}
 	m.parents = []string{shmFolder, os.TempDir()}
 	if opt.PlaneDir != "" {
 		m.parents = []string{opt.PlaneDir}
@@ -96,7 +91,7 @@ func (m *memory) grow(vocab, wanted int) bool {
 		folder, err := m.folder(parent)
 		if err == nil {
 			var p *plane.Plane
-			if p, err = plane.Create(folder.path, m.last+1, vocab, slots); err == nil {
+			if p, err = plane.Create(folder.Path(), m.last+1, vocab, slots); err == nil {
 				m.last++
 				m.table.Add(p)
 				for i := slots - 1; i >= 0; i-- { // so that the first slot is taken first
@@ -113,17 +108,17 @@ func (m *memory) grow(vocab, wanted int) bool {
 	return false
 }
 
-func (m *memory) folder(parent string) (*placed, error) {
+func (m *memory) folder(parent string) (*private.Folder, error) {
 	if f, ok := m.folders[parent]; ok {
 		return f, nil
 	}
-	path, lock, err := privateFolder(parent)
+	f, err := private.Make(parent, folderPrefix)
 	if err != nil {
 		return nil, err
 	}
-	m.keep(path)
-	m.folders[parent] = &placed{path, lock}
-	return m.folders[parent], nil
+	m.keep(f.Path())
+	m.folders[parent] = f
+	return f, nil
 }
 
 // release takes rows back. Rows that are not on a plane, or were released
@@ -155,11 +150,10 @@ func (m *memory) close() {
 		m.log.Warn("shared memory was not unmapped", "error", err)
 	}
 	for _, f := range m.folders {
-		if err := os.RemoveAll(f.path); err != nil {
+		if err := f.Remove(); err != nil {
 			m.log.Warn("the folder of shared memory was not removed", "error", err)
 		}
-		_ = f.lock.Close()
 	}
-	m.folders = map[string]*placed{}
+	m.folders = map[string]*private.Folder{}
 	m.free, m.used = map[int][]plane.Slot{}, map[plane.Slot]bool{}
 }

@@ -4,19 +4,17 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"time"
 
 	"lab/core/fault"
+	"lab/core/plugin/internal/private"
 )
 
 // Workbench is a private folder for plugins that are built for one command. Each
 // has a folder of its own in it, to be searched for plugins. Not safe for
 // concurrent use.
 type Workbench struct {
-	dir   string
-	lock  *os.File
+	dir   *private.Folder
 	made  int
 	built map[string]built // by path as given
 }
@@ -27,51 +25,18 @@ type built struct {
 	folder string
 }
 
-var benchName = regexp.MustCompile(`^lab-bench-[0-9]+$`)
-
-// youngBench is the age below which a folder is not taken for a dead one's: its
-// owner may not have locked it yet.
-const youngBench = time.Minute
+const benchPrefix = "lab-bench-"
 
 // NewWorkbench makes a workbench in the folder for temporary files, and removes
 // those of processes that were killed. The folder can be read by this user only.
 func NewWorkbench() (*Workbench, error) {
 	parent := os.TempDir()
-	dir, err := os.MkdirTemp(parent, "lab-bench-")
+	dir, err := private.Make(parent, benchPrefix)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Usage, "plugin", "temporary folder").Fix("set TMPDIR to a folder that can be written to")
 	}
-	lock, err := lockFolder(dir)
-	if err != nil {
-		_ = os.Remove(dir)
-		return nil, fault.Wrap(err, fault.Usage, "plugin", "temporary folder")
-	}
-	sweepBenches(parent)
-	return &Workbench{dir: dir, lock: lock, built: map[string]built{}}, nil
-}
-
-// sweepBenches removes the workbenches of this user that nobody has locked.
-func sweepBenches(parent string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if !e.IsDir() || !benchName.MatchString(e.Name()) {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil || info.Mode().Perm() != 0o700 || !ownedByUs(info) || time.Since(info.ModTime()) < youngBench {
-			continue
-		}
-		path := filepath.Join(parent, e.Name())
-		lock, err := lockFolder(path)
-		if err != nil {
-			continue // its owner lives
-		}
-		_ = os.RemoveAll(path)
-		_ = lock.Close()
-	}
+	private.Sweep(parent, benchPrefix, func(path string) { _ = os.RemoveAll(path) })
+	return &Workbench{dir: dir, built: map[string]built{}}, nil
 }
 
 // Plugin builds the plugin at a path, unless it was built on this workbench and
@@ -87,7 +52,7 @@ func (w *Workbench) Plugin(ctx context.Context, path string, opt BuildOptions) (
 		return src, old.folder, nil
 	}
 	w.made++
-	folder := filepath.Join(w.dir, strconv.Itoa(w.made))
+	folder := filepath.Join(w.dir.Path(), strconv.Itoa(w.made))
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return Source{}, "", written(err)
 	}
@@ -104,9 +69,7 @@ func (w *Workbench) Plugin(ctx context.Context, path string, opt BuildOptions) (
 
 // Close removes the workbench with everything on it.
 func (w *Workbench) Close() error {
-	err := os.RemoveAll(w.dir)
-	_ = w.lock.Close()
-	if err != nil {
+	if err := w.dir.Remove(); err != nil {
 		return fault.Wrap(err, fault.Usage, "plugin", "temporary folder")
 	}
 	return nil

@@ -14,7 +14,7 @@ func TestWorkbenchBuildsWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(w.dir); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(w.dir.Path()); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("its folder: %v, %v", info.Mode(), err)
 	}
 	dir := tree(t, map[string]string{"lab-plugin-mine*": "one", "lab-plugin-mine.d/data": "one"})
@@ -74,13 +74,13 @@ func TestSweepRemovesDeadWorkbenchesOnly(t *testing.T) {
 	}
 	dead := make("lab-bench-1", 0o700, time.Hour)
 	stay := []string{
-		make("lab-bench-2", 0o700, 0),
+		make("lab-bench-new-2", 0o700, 0),
 		make("lab-bench-3", 0o755, time.Hour),
 		make("lab-bench-mine", 0o700, time.Hour),
-		live.dir,
+		live.dir.Path(),
 	}
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(live.dir, old, old); err != nil {
+	if err := os.Chtimes(live.dir.Path(), old, old); err != nil {
 		t.Fatal(err)
 	}
 	next, err := NewWorkbench()
