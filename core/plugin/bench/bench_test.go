@@ -115,10 +115,10 @@ func (touch) Apply(row *sampler.Row, _ param.Values) error {
 }
 
 // BenchmarkPlaneHop compares the hop of a row in shared memory with the bare round
-// trip of the same process, for a sampler that touches one score. The target is a
-// difference of 25 µs at 262,144 tokens. BenchmarkPlaneHopAfterACut shows what the
-// transport takes; a whole row of 1 MiB is besides copied once, for a repetition,
-// and looked through at both ends, by another processor each time.
+// trip of the same process, for a sampler that touches one score. Naming a row costs
+// next to nothing whatever its size (BenchmarkTransport in package host); a whole row
+// of 1 MiB is besides copied once, for a repetition, and looked through at both ends,
+// by another processor each time.
 func BenchmarkPlaneHop(b *testing.B) {
 	h := open(b, host.Options{})
 	local, err := sampler.NewSet(touch{})

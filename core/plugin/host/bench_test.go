@@ -4,7 +4,9 @@ package host_test
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"time"
 
 	"lab/core/dist"
 	"lab/core/plugin/host"
@@ -63,6 +65,49 @@ func BenchmarkHop(b *testing.B) {
 		b.Run(kind+"/plane-tls", func(b *testing.B) { hop(b, of[0], of[1], large, tls) })
 		b.Run(kind+"/inline-tls", func(b *testing.B) { hop(b, of[0], of[1], large, both) })
 	}
+}
+
+// BenchmarkTransport compares the round trip that names a row of 262,144 scores in
+// shared memory with the bare one of the same process. The plugin touches one
+// score; neither side copies or checks the row. The target is a difference of 25 µs.
+func BenchmarkTransport(b *testing.B) {
+	const role = "hostile-plane-touch"
+	h, err := host.New(host.Options{Builtins: []host.Command{{Name: role, Argv: host.Self(serveWord, role)}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	ctx := context.Background()
+	row := h.Rows(262_144, 1)[0]
+	bare, err := h.Trip(ctx, role)
+	if err != nil {
+		b.Fatal(err)
+	}
+	carried, err := h.Carriage(ctx, role, "lie", &row)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var took [2][]time.Duration
+	for b.Loop() {
+		for k, trip := range []*host.Trip{bare, carried} {
+			start := time.Now()
+			if err := trip.Bare(ctx); err != nil {
+				b.Fatal(err)
+			}
+			took[k] = append(took[k], time.Since(start))
+		}
+	}
+	if got := int(row.Values[0]); got != len(took[1]) {
+		b.Fatalf("%d of %d calls touched the row", got, len(took[1]))
+	}
+	median := func(k int) float64 {
+		slices.Sort(took[k])
+		return took[k][len(took[k])/2].Seconds() * 1e6
+	}
+	b.ReportMetric(median(0), "bare-µs")
+	b.ReportMetric(median(1)-median(0), "plane-over-bare-µs")
+	b.ReportMetric(median(1)/median(0), "plane/bare")
+	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkStart measures from launch to the first answer, and the end.

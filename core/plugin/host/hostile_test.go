@@ -204,6 +204,8 @@ func (h hostileSampler) overwrite(row *wire.Row) {
 		return
 	}
 	switch values := p.Values(int(at.Index)); h.role {
+	case "plane-touch":
+		values[0]++
 	case "plane-nan":
 		values[3] = float32(math.NaN())
 	case "plane-inf":

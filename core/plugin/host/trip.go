@@ -53,6 +53,34 @@ func (h *Host) Trip(ctx context.Context, plugin string) (*Trip, error) {
 	}}, nil
 }
 
+// Carriage is a trip that names one row in shared memory for a sampler without
+// needs. It is the transport of a hop alone: there is neither the host's copy for
+// a repetition nor its look at what came back, and the row is left as the plugin
+// leaves it. A row that lies elsewhere is a usage error.
+func (h *Host) Carriage(ctx context.Context, plugin, name string, row *dist.Scores) (*Trip, error) {
+	p, err := h.named(plugin)
+	if err != nil {
+		return nil, err
+	}
+	i, err := p.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	it := &sampler.Item{Scores: *row, States: make([][]byte, 1)}
+	table, _, err := (&runner{host: h, plugin: plugin}).shared(ctx, p, i, []*sampler.Item{it})
+	if err != nil {
+		return nil, err
+	}
+	if table == nil {
+		return nil, fault.New(fault.Usage, "round trip", p.name(), "the row is not in memory that it shares")
+	}
+	req := &wire.ApplyRequest{Stages: []*wire.Stage{{Sampler: name}}, Items: []*wire.Item{putItem(it, 0, table, 1, false)}}
+	return &Trip{plug: p, inst: i, call: func(ctx context.Context) error {
+		_, err := i.conn.Sampler.Apply(ctx, req)
+		return err
+	}}, nil
+}
+
 // simplest returns a sampler that can be named without anything else, where
 // there is one.
 func simplest(all []sampler.Declaration) string {
