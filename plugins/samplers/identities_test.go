@@ -46,7 +46,7 @@ var held = map[string]func(t *testing.T, it identity){
 // elsewhere are the identities about something that is no stage: the file whose
 // tests hold them, or, where the product has no such part yet, what part it is.
 var elsewhere = map[string]string{
-	"ID-16": "../../core/search/search_test.go", "ID-17": "../../core/search/search_test.go",
+	"ID-16": "../../core/search/speculative_test.go", "ID-17": "../../core/search/speculative_test.go",
 	"ID-33": "../../core/search/search_test.go", "ID-34": "../../core/search/search_test.go",
 }
 
