@@ -14,12 +14,15 @@ import (
 type hyper struct {
 	vocab    int // rows of the embedding table
 	context  int // most tokens in one sequence
+	trained  int // the context that the file names
 	width    int // of the residual stream
 	layers   int
 	heads    int // query heads
 	kvHeads  int // key and value heads; a divisor of heads
 	headSize int
 	ffn      int // width inside the feed-forward layer
+	experts  experts
+	stacked  bool // queries, keys and values come from one tensor, where a file may choose
 	epsilon  float32
 
 	rope      rotation // where a row attends to everything before it
@@ -184,6 +187,7 @@ const (
 	maxLayers   = 1 << 12
 	maxHeads    = 1 << 14
 	maxHeadSize = 1 << 16
+	maxExperts  = 1 << 12
 )
 
 // readDecoder reads what all architectures have, for a vocabulary of so many
@@ -198,6 +202,7 @@ func readDecoder(m *meta, vocab int, epsilon string) hyper {
 		heads:   m.whole("attention.head_count", 1, maxHeads, -1),
 		epsilon: float32(m.real(epsilon, 1, 0)),
 	}
+	h.trained = h.context
 	h.kvHeads = m.whole("attention.head_count_kv", 1, maxHeads, h.heads)
 	if h.heads%h.kvHeads != 0 {
 		m.wrong(m.prefix+"attention.head_count_kv", "is %d, no divisor of the %d query heads", h.kvHeads, h.heads)
@@ -215,8 +220,6 @@ func readDecoder(m *meta, vocab int, epsilon string) hyper {
 	}
 	h.queryScale = float32(1 / math.Sqrt(float64(h.headSize)))
 	m.only("attention.causal", true, "only causal attention is computed")
-	m.only("expert_count", int64(0), "mixtures of experts are not supported")
-	m.only("expert_used_count", int64(0), "mixtures of experts are not supported")
 	m.about("tensor_data_layout")
 	return h
 }

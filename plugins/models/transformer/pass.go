@@ -35,7 +35,9 @@ type pass struct {
 	branch         []float32 // width; what is normalised before it joins the stream
 	q, mixed       []float32 // heads * headSize
 	key, value     []float32 // kvHeads * headSize
-	inner          []float32 // ffn
+	inner          []float32 // of the feed-forward layer
+	routing        routing
+	unread         int64 // stored bytes of experts that no row has picked
 	vectors        [3][]float32
 	workers        []scratch
 	tasks          []task
@@ -101,7 +103,7 @@ func grow(b []float32, n int) []float32 {
 // longest positions.
 func (p *pass) begin(rows []row, longest int) {
 	h, n := p.h, len(rows)
-	p.rows = rows
+	p.rows, p.unread = rows, 0
 	p.stream, p.normed = grow(p.stream, n*h.width), grow(p.normed, n*h.width)
 	p.q, p.mixed = grow(p.q, n*h.heads*h.headSize), grow(p.mixed, n*h.heads*h.headSize)
 	p.key, p.value = grow(p.key, n*h.kvHeads*h.headSize), grow(p.value, n*h.kvHeads*h.headSize)

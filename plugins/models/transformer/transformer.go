@@ -10,9 +10,9 @@
 // a row's positions in ascending order.
 //
 // The forward pass is a table of named parts per architecture (parts.go,
-// architectures.go): llama with its relatives, gemma 1 to 3, qwen 2 and 3, phi3
-// without the factors of its long contexts, olmo2, stablelm and gpt2. What is
-// not known, an architecture, a metadata key, a tensor or its type, is
+// architectures.go): llama with its relatives, Mixtral among them, gemma 1 to 3,
+// qwen 2 and 3 with experts and without, phi 2 and 3, olmo2, stablelm and gpt2.
+// What is not known, an architecture, a metadata key, a tensor or its type, is
 // refused by name: a model that is nearly computed is worse than none.
 //
 // Weights stay as they are stored, in any of the formats of package kernel, and
