@@ -34,6 +34,9 @@ type engine struct {
 type options struct {
 	threads    int
 	cacheBytes int64
+	cache      kernel.Format // F32 or Q8_0
+	scaling    scaling
+	context    int // 0: the file's
 	kernels    *kernel.Kernels
 }
 
@@ -66,6 +69,8 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		m.only("expert_count", int64(0), "mixtures of experts of this architecture are not supported")
 		m.only("expert_used_count", int64(0), "there are no experts")
 	}
+	e.hyper.cacheFormat = opt.cache
+	e.hyper.stretch(m, opt.scaling, opt.context)
 	if err := m.finish(); err != nil {
 		return nil, err
 	}

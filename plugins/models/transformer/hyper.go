@@ -7,6 +7,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
 )
 
 // hyper are the sizes and constants of a model, all within the bounds that
@@ -33,10 +34,11 @@ type hyper struct {
 	// every layer does. A window of 0 is none.
 	window, pattern int
 
-	queryScale   float32 // products of queries and keys are multiplied by it
-	attentionCap float32 // s becomes cap*tanh(s/cap) before the softmax; 0: as it is
-	logitCap     float32 // the same for the scores of the tokens
-	embedScale   float32 // the rows of the embedding table are multiplied by it; 0: as they are
+	queryScale   float32       // products of queries and keys are multiplied by it
+	attentionCap float32       // s becomes cap*tanh(s/cap) before the softmax; 0: as it is
+	logitCap     float32       // the same for the scores of the tokens
+	cacheFormat  kernel.Format // of keys and values in the cache, F32 or Q8_0
+	embedScale   float32       // the rows of the embedding table are multiplied by it; 0: as they are
 }
 
 // local reports whether a layer has a window.
@@ -55,10 +57,10 @@ func (h *hyper) first(layer, position int) int {
 // group is the number of query heads that share a key head.
 func (h *hyper) group() int { return h.heads / h.kvHeads }
 
-// kvBytes is the cache of one token: a key and a value in float32 per layer
-// and key head (formula F2 of the cost model).
+// kvBytes is the cache of one token: a key and a value per layer and key head
+// (formula F2 of the cost model).
 func (h *hyper) kvBytes() int64 {
-	return 2 * int64(h.layers) * int64(h.kvHeads) * int64(h.headSize) * 4
+	return 2 * int64(h.layers) * int64(h.kvHeads) * int64(h.lineBytes())
 }
 
 // meta reads the metadata of one architecture and remembers the first error and

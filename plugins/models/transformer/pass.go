@@ -48,6 +48,7 @@ type scratch struct {
 	panel  []float32 // weight rows in float32
 	tile   []float32 // their products with the rows of a pass
 	scores []float32 // of one key head's queries, over the positions
+	lines  []float32 // keys or values of a page, widened
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
@@ -112,6 +113,7 @@ func (p *pass) begin(rows []row, longest int) {
 		w := &p.workers[i]
 		w.scores = grow(w.scores, h.group()*longest)
 		w.tile = grow(w.tile, n*maxPanel)
+		w.lines = grow(w.lines, pageTokens*h.lineValues())
 	}
 }
 

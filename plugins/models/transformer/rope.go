@@ -49,10 +49,8 @@ func readRotation(m *meta, h *hyper) rotation {
 	case found && kind == "none":
 		r.scale = 1
 	case found && kind == "yarn":
-		// Peng et al. 2023, "YaRN", equation 22: the temperature of the softmax
-		// is changed by multiplying what is rotated.
 		r.yarn = true
-		r.gain *= 1 + float64(0.1*kernel.Log(max(r.scale, 1)))
+		r.gain *= yarnGain(r.scale)
 	case found && kind == "longrope":
 		r.factors = true
 	case found && kind != "linear":
