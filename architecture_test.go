@@ -25,6 +25,8 @@ var allowed = []struct {
 }{
 	{"core/fault", nil},
 	{"core/seed", nil},
+	{"core/fetch", nil},
+	{"core/shelf", []string{"core/fetch", "golang.org/x/sys/..."}},
 	{"core/dist", []string{"core/dist/vec"}},
 	{"core/plugin/param", nil},
 	{"core/plugin/sampler", []string{"core/dist", "core/plugin/param"}},
@@ -65,7 +67,7 @@ var allowed = []struct {
 	{"plots", []string{"plots/canvas", "plots/mark", "gonum.org/v1/..."}},
 	{"plots/plotmod", []string{"plots", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
-	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plots/...", "scripts",
+	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
 		"github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},
 }
 

@@ -34,6 +34,9 @@ type engine struct {
 type options struct {
 	threads    int
 	cacheBytes int64
+	cache      kernel.Format // F32 or Q8_0
+	scaling    scaling
+	context    int // 0: the file's
 	kernels    *kernel.Kernels
 }
 
@@ -62,6 +65,12 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	}
 	m := newMeta(file, quoted, a.name)
 	e.hyper = a.read(m, e.vocab.tok.Size())
+	if e.hyper.experts.count == 0 {
+		m.only("expert_count", int64(0), "mixtures of experts of this architecture are not supported")
+		m.only("expert_used_count", int64(0), "there are no experts")
+	}
+	e.hyper.cacheFormat = opt.cache
+	e.hyper.stretch(m, opt.scaling, opt.context)
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
@@ -227,6 +236,7 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 // passCount is how often the weights were read for a call.
 type passCount struct {
 	body, head int64
+	unread     int64 // bytes of the body's experts that no row of a pass had picked
 }
 
 // compute takes all rows of a batch through the model, maxRows at a time.
@@ -260,6 +270,7 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		}
 		e.pool.end(n, e.weight.bodyMultiplied*int64(n), time.Since(start))
 		count.body++
+		count.unread += e.pass.unread
 		if wanted {
 			count.head++
 		}

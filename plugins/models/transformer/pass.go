@@ -35,7 +35,9 @@ type pass struct {
 	branch         []float32 // width; what is normalised before it joins the stream
 	q, mixed       []float32 // heads * headSize
 	key, value     []float32 // kvHeads * headSize
-	inner          []float32 // ffn
+	inner          []float32 // of the feed-forward layer
+	routing        routing
+	unread         int64 // stored bytes of experts that no row has picked
 	vectors        [3][]float32
 	workers        []scratch
 	tasks          []task
@@ -46,6 +48,7 @@ type scratch struct {
 	panel  []float32 // weight rows in float32
 	tile   []float32 // their products with the rows of a pass
 	scores []float32 // of one key head's queries, over the positions
+	lines  []float32 // keys or values of a page, widened
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
@@ -101,7 +104,7 @@ func grow(b []float32, n int) []float32 {
 // longest positions.
 func (p *pass) begin(rows []row, longest int) {
 	h, n := p.h, len(rows)
-	p.rows = rows
+	p.rows, p.unread = rows, 0
 	p.stream, p.normed = grow(p.stream, n*h.width), grow(p.normed, n*h.width)
 	p.q, p.mixed = grow(p.q, n*h.heads*h.headSize), grow(p.mixed, n*h.heads*h.headSize)
 	p.key, p.value = grow(p.key, n*h.kvHeads*h.headSize), grow(p.value, n*h.kvHeads*h.headSize)
@@ -110,6 +113,7 @@ func (p *pass) begin(rows []row, longest int) {
 		w := &p.workers[i]
 		w.scores = grow(w.scores, h.group()*longest)
 		w.tile = grow(w.tile, n*maxPanel)
+		w.lines = grow(w.lines, pageTokens*h.lineValues())
 	}
 }
 

@@ -211,7 +211,7 @@ func TestForwardAgreesWithAFloat64Reference(t *testing.T) {
 }
 
 func TestRotationOfKnownAngles(t *testing.T) {
-	r := newRope(rotation{size: 4, base: 100, scale: 1}, nil)
+	r := newRope(rotation{size: 4, base: 100, scale: 1, gain: 1}, nil)
 	r.extend(8)
 	// base 100, four elements: frequencies 1 and 1/10.
 	rows := []struct {

@@ -84,12 +84,23 @@ func refused(t *testing.T, rows []refusal) {
 func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 	refused(t, []refusal{
 		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
-		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi3, qwen2, qwen3, stablelm"}},
+		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi2, phi3, qwen2, qwen2moe, qwen3, qwen3moe, stablelm"}},
 		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
 		{"a key nobody knows", set("llama.attention.clamp_kqv", float32(3)), fault.Model, []string{"llama.attention.clamp_kqv", "not understood"}},
-		{"experts", set("llama.expert_count", uint32(8)), fault.Model, []string{"llama.expert_count", "experts"}},
+		{"experts of which none is used", set("llama.expert_count", uint32(8)), fault.Data, []string{"llama.expert_used_count", "missing"}},
+		{"experts used that are not there", set("llama.expert_used_count", uint32(8)), fault.Model, []string{"llama.expert_used_count", "no experts"}},
+		{"more experts used than there are", func(m *ingredients) {
+			set("llama.expert_count", uint32(2))(m)
+			set("llama.expert_used_count", uint32(3))(m)
+		}, fault.Data, []string{"llama.expert_used_count", "is 3, outside [1, 2]"}},
+		{"experts without end", set("llama.expert_count", uint32(1<<20)), fault.Data, []string{"llama.expert_count", "outside"}},
+		{"experts whose tensors are missing", func(m *ingredients) {
+			set("llama.expert_count", uint32(2))(m)
+			set("llama.expert_used_count", uint32(2))(m)
+		}, fault.Data, []string{`"blk.0.ffn_gate_inp.weight" is missing`}},
 		{"attention that looks ahead", set("llama.attention.causal", false), fault.Model, []string{"llama.attention.causal"}},
-		{"another rope scaling", set("llama.rope.scaling.type", "longrope"), fault.Model, []string{"longrope", "known: linear, none, yarn"}},
+		{"another rope scaling", set("llama.rope.scaling.type", "su"), fault.Model, []string{"su", "known: linear, longrope, none, yarn"}},
+		{"a rope scaling whose factors are missing", set("llama.rope.scaling.type", "longrope"), fault.Data, []string{"longrope", "factors"}},
 		{"no context length", drop("llama.context_length"), fault.Data, []string{"llama.context_length", "missing"}},
 		{"a context of zero", set("llama.context_length", uint32(0)), fault.Data, []string{"llama.context_length", "is 0, outside [1,"}},
 		{"layers without end", set("llama.block_count", uint32(1<<31)), fault.Data, []string{"llama.block_count", "outside"}},
