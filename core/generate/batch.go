@@ -172,7 +172,7 @@ func (b *batch) prefill(ctx context.Context, jobs []int) error {
 	if len(inputs) == 0 {
 		return nil
 	}
-	usage, err := b.e.m.Forward(ctx, inputs)
+	usage, err := b.e.forward(ctx, inputs)
 	b.usage = b.usage.Add(usage)
 	for i, t := range fresh {
 		t.row = inputs[i].Scores[0]
@@ -199,7 +199,7 @@ func (b *batch) forward(ctx context.Context) error {
 	if len(inputs) == 0 {
 		return nil
 	}
-	usage, err := b.e.m.Forward(ctx, inputs)
+	usage, err := b.e.forward(ctx, inputs)
 	b.usage = b.usage.Add(usage)
 	if err != nil {
 		return err

@@ -239,7 +239,7 @@ func forward(ctx context.Context, usage *model.Usage, owners []*Branch, inputs [
 				len(b.tokens), e.info.ContextLength).Fix("ask for fewer tokens or shorten the prompt")
 		}
 	}
-	u, err := e.m.Forward(ctx, inputs)
+	u, err := e.forward(ctx, inputs)
 	if usage != nil {
 		*usage = usage.Add(u)
 	}

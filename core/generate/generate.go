@@ -64,6 +64,7 @@ type Engine struct {
 	seq    uint64        // last sequence name given out
 	spare  []dist.Scores // rows of dropped branches
 	number uint64
+	used   model.Usage // of all forward calls
 }
 
 // lender is a model that lends rows which reach samplers without being copied.
@@ -155,7 +156,7 @@ func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
 	e.seq++
 	defer e.free(e.seq)
 	in := model.Input{Seq: e.seq, Tokens: tokens, Want: model.Last, Scores: []dist.Scores{e.heapRow()}}
-	usage, err := e.m.Forward(ctx, []model.Input{in})
+	usage, err := e.forward(ctx, []model.Input{in})
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +164,20 @@ func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
 }
 
 func (e *Engine) heapRow() dist.Scores { return dist.NewDense(make([]float32, e.info.VocabSize)) }
+
+// forward makes a call of the model and counts what it cost.
+func (e *Engine) forward(ctx context.Context, batch []model.Input) (model.Usage, error) {
+	u, err := e.m.Forward(ctx, batch)
+	e.used = e.used.Add(u)
+	return u, err
+}
+
+// Usage returns what all forward calls of the engine cost so far.
+func (e *Engine) Usage() model.Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.used
+}
 
 // free forgets sequences even when the work was interrupted. A failure is not
 // reported: the error that led here, or the next call, says more.
