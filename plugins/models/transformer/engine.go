@@ -100,6 +100,7 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	e.info = e.describe(digest)
+	e.info.Details = e.details(opt)
 	e.pool = newPool(opt.threads)
 	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes)
 	return e, nil
