@@ -71,9 +71,17 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	if err := Protect(f.name, func() error { return f.join(path) }); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, either(err, f.Close())
 	}
 	return f, nil
+}
+
+// either returns the first error, with the second where there is one.
+func either(first, second error) error {
+	if second == nil {
+		return first
+	}
+	return errors.Join(first, second)
 }
 
 // openFile opens one file, part or whole.
@@ -84,7 +92,7 @@ func openFile(path string) (*File, error) {
 		return nil, err
 	}
 	p := part{handle: file, stamp: info}
-	fail := func(err error) (*File, error) { return nil, errors.Join(err, p.close()) }
+	fail := func(err error) (*File, error) { return nil, either(err, p.close()) }
 	if info.Size() == 0 {
 		return fail(fault.New(fault.Data, "read GGUF", name, "the file is empty"))
 	}
@@ -119,9 +127,7 @@ func openRegular(path, name string) (*os.File, os.FileInfo, error) {
 	var pathError *os.PathError
 	switch {
 	case errors.As(err, &pathError):
-		e := fault.New(fault.Model, "open model", name, "%v", pathError.Err).Fix("check the path and its permissions")
-		e.Err = pathError.Err
-		return nil, nil, e
+		return nil, nil, fault.Wrap(pathError.Err, fault.Model, "open model", name).Fix("check the path and its permissions")
 	case err != nil:
 		return nil, nil, fault.Wrap(err, fault.Model, "open model", name)
 	}

@@ -132,6 +132,9 @@ func TestWhatIsNotThereOfASplitFileIsNamed(t *testing.T) {
 	path, _ := splitFile(t, nil)
 	other := strings.Replace(path, "00001-of", "00002-of", 1)
 	_, err := Open(other)
+	if strings.Count(err.Error(), "open model") != 1 {
+		t.Errorf("said twice: %v", err)
+	}
 	if err == nil || fault.KindOf(err) != fault.Model || !strings.Contains(err.Error(), "part 2 of the 3") || !strings.Contains(err.Error(), "-00001-of-00003.gguf") {
 		t.Errorf("opened by its second part: %v", err)
 	}
@@ -205,4 +208,44 @@ func TestAFileWrittenToWhileOpenIsNoticed(t *testing.T) {
 	if err == nil || fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), "changed while in use") {
 		t.Errorf("other bytes: %v", err)
 	}
+}
+
+// FuzzSplit opens models of two parts.
+func FuzzSplit(f *testing.F) {
+	path, _ := splitFile(f, nil)
+	read := func(part int) []byte {
+		name, _ := partPath(path, part, 3)
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
+	both := func(data []byte) []byte { // of three parts, made two
+		return bytes.Replace(data, append([]byte(splitCount), 4, 0, 0, 0, 3), append([]byte(splitCount), 4, 0, 0, 0, 2), 1)
+	}
+	f.Add(both(read(0)), both(read(1)))
+	f.Add(both(read(1)), both(read(0)))
+	f.Add(read(0), read(2))
+	f.Add(both(read(0)), []byte{})
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		dir := t.TempDir()
+		for i, data := range [][]byte{one, two} {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("m-%05d-of-00002.gguf", i+1)), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g, err := Open(filepath.Join(dir, "m-00001-of-00002.gguf"))
+		if err != nil {
+			if k := fault.KindOf(err); k != fault.Data && k != fault.Model {
+				t.Errorf("kind %v: %v", k, err)
+			}
+			return
+		}
+		defer g.Close()
+		use(g)
+		if _, err := g.Digest(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }
