@@ -223,6 +223,9 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 	if err != nil {
 		return model.Usage{}, err
 	}
+	if err := e.file.Unchanged(ctx, e.info.Digest); err != nil {
+		return model.Usage{}, err
+	}
 	drafts, err := e.cache.reserve(extensions)
 	if err != nil {
 		return model.Usage{}, err
