@@ -38,6 +38,7 @@ type options struct {
 	scaling    scaling
 	context    int // 0: the file's
 	kernels    *kernel.Kernels
+	exact      bool // activations are never rounded
 }
 
 // open checks everything about a file and returns its model. On failure the
@@ -100,8 +101,10 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	e.info = e.describe(digest)
+	e.info.Details = e.details(opt)
 	e.pool = newPool(opt.threads)
-	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes)
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes, newArena(e.info.WeightBytes))
+	e.pass.exact = opt.exact
 	return e, nil
 }
 
@@ -146,14 +149,19 @@ func (e *engine) describe(digest string) model.Info {
 func (e *engine) Info() model.Info { return e.info }
 
 // Verify returns the SHA-256 of the file's bytes as they are now. The forward
-// pass computes with these very bytes.
+// pass computes with these very bytes, or with what it packed from them when they
+// had the digest of Info: after any other, it packs anew.
 func (e *engine) Verify(ctx context.Context) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.file == nil {
 		return "", closed("verify", e.name)
 	}
-	return e.file.Digest(ctx)
+	digest, err := e.file.Digest(ctx)
+	if digest != e.info.Digest {
+		e.pass.forget()
+	}
+	return digest, err
 }
 
 // Close gives cache, threads and mapping back. Closing twice is no error.
@@ -164,6 +172,7 @@ func (e *engine) Close() error {
 		return nil
 	}
 	f := e.file
+	e.pass.forget()
 	e.file, e.cache, e.pass = nil, nil, nil
 	e.pool.close()
 	return f.Close()
@@ -212,6 +221,9 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 	}
 	extensions, err := e.check(batch)
 	if err != nil {
+		return model.Usage{}, err
+	}
+	if err := e.file.Unchanged(ctx, e.info.Digest); err != nil {
 		return model.Usage{}, err
 	}
 	drafts, err := e.cache.reserve(extensions)

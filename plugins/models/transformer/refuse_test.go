@@ -280,5 +280,7 @@ func FuzzOpen(f *testing.F) {
 	blocks := shape{vocab: 262, context: 8, width: 32, layers: 1, heads: 2, kvHeads: 1, headSize: 16, ffn: 32,
 		kind: func(name string) gguf.Type { return kinds()[len(name)%5+2] }} // Q4_0 to Q8_0
 	f.Add(blocks.bytes(f, 7))
+	s.edit = mixture(3, 2, func(_, expert, column int) float32 { return float32(expert - column) })
+	f.Add(s.bytes(f, 7))
 	f.Fuzz(func(t *testing.T, data []byte) { mangled(t, data) })
 }
