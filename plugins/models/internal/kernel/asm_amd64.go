@@ -258,3 +258,6 @@ func roundByBlockAVX2(dst *byte, stride int, x *float32, runs int)
 //
 //go:noescape
 func roundBySuperBlockAVX2(dst *byte, stride int, x *float32, runs int)
+
+// pause lets the processor know that the caller waits for memory to change.
+func pause()

@@ -20497,3 +20497,8 @@ block:
 end:
 	VZEROUPPER
 	RET
+
+// func pause()
+TEXT ·pause(SB), NOSPLIT, $0
+	PAUSE
+	RET

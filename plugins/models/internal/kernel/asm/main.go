@@ -42,6 +42,7 @@ func main() {
 		products(m, t)
 	}
 	rounds(t)
+	relax()
 	build.Generate()
 }
 
