@@ -21,6 +21,7 @@ func engine(t *testing.T, m *toy) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.engines = append(m.engines, e)
 	return e
 }
 
@@ -63,8 +64,8 @@ func TestASampleIsTheSameWhateverItsCompany(t *testing.T) {
 				if !reflect.DeepEqual(r.Samples, want) {
 					t.Error("samples differ from those generated alone")
 				}
-				if len(m.seqs) != 0 {
-					t.Errorf("%d sequences were left behind", len(m.seqs))
+				if n := m.left(); n != 0 {
+					t.Errorf("%d sequences were left behind", n)
 				}
 			})
 		}
@@ -216,8 +217,8 @@ func TestAnInterruptKeepsWhatWasGenerated(t *testing.T) {
 	if tokens == 0 {
 		t.Error("the tokens generated before the interrupt are lost")
 	}
-	if len(m.seqs) != 0 {
-		t.Errorf("%d sequences were left behind", len(m.seqs))
+	if n := m.left(); n != 0 {
+		t.Errorf("%d sequences were left behind", n)
 	}
 }
 
@@ -229,8 +230,8 @@ func TestAFailureLeavesNoSequenceBehind(t *testing.T) {
 		if err == nil {
 			t.Fatalf("call %d: no error", fail)
 		}
-		if len(m.seqs) != 0 {
-			t.Errorf("call %d: %d sequences were left behind", fail, len(m.seqs))
+		if n := m.left(); n != 0 {
+			t.Errorf("call %d: %d sequences were left behind", fail, n)
 		}
 	}
 }
@@ -271,29 +272,29 @@ func TestScoreReachesTheTokenAModelRefuses(t *testing.T) {
 	m := newToy(t)
 	m.refuses = 'X'
 	e := engine(t, m)
-	scored, err := e.Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	scored, err := scoreOne(e, "A dog", " barX")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := engine(t, newToy(t)).Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	want, err := scoreOne(engine(t, newToy(t)), "A dog", " barX")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(scored, want) {
 		t.Errorf("got %v, want %v", scored, want)
 	}
-	if _, err := e.Score(context.Background(), []byte("A dog"), []byte(" barXY")); fault.KindOf(err) != fault.Model {
+	if _, err := scoreOne(e, "A dog", " barXY"); fault.KindOf(err) != fault.Model {
 		t.Errorf("a text beyond the refused token: %v", err)
 	}
-	if len(m.seqs) != 0 {
-		t.Errorf("%d sequences were left behind", len(m.seqs))
+	if n := m.left(); n != 0 {
+		t.Errorf("%d sequences were left behind", n)
 	}
 }
 
 func TestScoreIsTheSurprisalOfEachTokenInItsContext(t *testing.T) {
 	e := engine(t, newToy(t))
 	prompt, text := "A dog", " barks"
-	scored, err := e.Score(context.Background(), []byte(prompt), []byte(text))
+	scored, err := scoreOne(e, prompt, text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,20 @@ type toy struct {
 	peak      int     // most sequences alive
 	failAt    int     // forward call that fails, from 1; 0 never
 	refuses   int32   // a call with this token is a model error; 0 none
+	full      int     // most sequences there is room for; 0 any
+	random    bool    // makes no promise about its bits
+	never     int32   // has probability 0; 0 none
+	begin     int32   // token that starts a text; 0 none
 	onForward func()
+	engines   []*Engine
+}
+
+// left returns how many sequences are alive once nobody needs a prompt any more.
+func (m *toy) left() int {
+	for _, e := range m.engines {
+		e.Forget()
+	}
+	return len(m.seqs)
 }
 
 func newToy(t *testing.T) *toy {
@@ -37,14 +50,24 @@ func newToy(t *testing.T) *toy {
 const toyVocab = 257 // bytes, and one end token
 
 func (m *toy) Info() model.Info {
-	return model.Info{Name: "toy", Architecture: "hash", VocabSize: toyVocab, ContextLength: m.context, Deterministic: true,
-		Begin: -1, EndOfText: m.end}
+	return model.Info{Name: "toy", Architecture: "hash", VocabSize: toyVocab, ContextLength: m.context, Deterministic: !m.random,
+		Begin: m.beginToken(), EndOfText: m.end}
 }
 
-func (m *toy) Encode(_ context.Context, text []byte, _ model.EncodeOptions) ([]int32, error) {
+func (m *toy) beginToken() int32 {
+	if m.begin == 0 {
+		return -1
+	}
+	return m.begin
+}
+
+func (m *toy) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
 	out := make([]int32, len(text))
 	for i, b := range text {
 		out[i] = int32(b)
+	}
+	if m.begin != 0 && opt.Begin {
+		out = append([]int32{m.begin}, out...)
 	}
 	return out, nil
 }
@@ -52,7 +75,7 @@ func (m *toy) Encode(_ context.Context, text []byte, _ model.EncodeOptions) ([]i
 func (m *toy) Decode(_ context.Context, tokens []int32) ([]byte, error) {
 	var out []byte
 	for _, t := range tokens {
-		if t < 256 {
+		if t < 256 && (m.begin == 0 || t != m.begin) {
 			out = append(out, byte(t))
 		}
 	}
@@ -79,6 +102,15 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 	if len(m.calls) == m.failAt {
 		return model.Usage{}, fmt.Errorf("toy: told to fail")
 	}
+	added := 0
+	for _, in := range batch {
+		if _, ok := m.seqs[in.Seq]; !ok {
+			added++
+		}
+	}
+	if m.full > 0 && len(m.seqs)+added > m.full {
+		return model.Usage{}, fault.New(fault.Limit, "toy", "", "there is no room for %d sequences", len(m.seqs)+added)
+	}
 	for _, in := range batch {
 		if m.refuses != 0 && slices.Contains(in.Tokens, m.refuses) {
 			return model.Usage{}, fault.New(fault.Model, "toy", "", "token %d cannot be", m.refuses)
@@ -92,6 +124,9 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 		m.seqs[in.Seq] = append(m.seqs[in.Seq][:in.Start:in.Start], in.Tokens...)
 		for i := range in.Scores { // the last one after the whole context
 			scores(m.seqs[in.Seq][:len(m.seqs[in.Seq])-len(in.Scores)+1+i], in.Scores[i].Values)
+			if m.never != 0 {
+				in.Scores[i].Values[m.never] = float32(math.Inf(-1))
+			}
 		}
 		u.DecodeTokens += int64(len(in.Tokens))
 	}

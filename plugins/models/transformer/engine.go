@@ -38,6 +38,7 @@ type options struct {
 	scaling    scaling
 	context    int // 0: the file's
 	kernels    *kernel.Kernels
+	exact      bool // activations are never rounded
 }
 
 // open checks everything about a file and returns its model. On failure the
@@ -100,8 +101,10 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	e.info = e.describe(digest)
+	e.info.Details = e.details(opt)
 	e.pool = newPool(opt.threads)
-	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes)
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes, newArena(e.info.WeightBytes))
+	e.pass.exact = opt.exact
 	return e, nil
 }
 
@@ -125,7 +128,7 @@ func (e *engine) describe(digest string) model.Info {
 	info := model.Info{
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
 		Digest: digest, Deterministic: true, Hidden: e.hyper.width,
-		Begin: e.vocab.tok.Vocab().BOS, EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
+		Begin: e.vocab.tok.Begin(), EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
 	}
 	for _, key := range []string{"general.name", "general.description"} {
 		if s, found, err := e.file.Text(key); found && err == nil && s != "" {
@@ -146,14 +149,19 @@ func (e *engine) describe(digest string) model.Info {
 func (e *engine) Info() model.Info { return e.info }
 
 // Verify returns the SHA-256 of the file's bytes as they are now. The forward
-// pass computes with these very bytes.
+// pass computes with these very bytes, or with what it packed from them when they
+// had the digest of Info: after any other, it packs anew.
 func (e *engine) Verify(ctx context.Context) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.file == nil {
 		return "", closed("verify", e.name)
 	}
-	return e.file.Digest(ctx)
+	digest, err := e.file.Digest(ctx)
+	if digest != e.info.Digest {
+		e.pass.forget()
+	}
+	return digest, err
 }
 
 // Close gives cache, threads and mapping back. Closing twice is no error.
@@ -164,6 +172,7 @@ func (e *engine) Close() error {
 		return nil
 	}
 	f := e.file
+	e.pass.forget()
 	e.file, e.cache, e.pass = nil, nil, nil
 	e.pool.close()
 	return f.Close()

@@ -152,7 +152,16 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 		}, fault.Data, []string{"token_embd.weight", "[64 300]", "[64 299]"}},
 		{"another vocabulary size", set("llama.vocab_size", uint32(301)), fault.Data, []string{"llama.vocab_size", "301", "300"}},
 		{"no tokenizer", drop("tokenizer.ggml.model"), fault.Data, []string{"tokenizer.ggml.model", "missing"}},
-		{"another tokenizer", set("tokenizer.ggml.model", "gpt2"), fault.Model, []string{"gpt2", "known: llama"}},
+		{"another tokenizer", set("tokenizer.ggml.model", "bert"), fault.Model, []string{"bert", "known: gpt2, llama"}},
+		{"byte-level merges without a way to split", set("tokenizer.ggml.model", "gpt2"), fault.Data, []string{"tokenizer.ggml.pre", "missing"}},
+		{"byte-level merges without merges", func(m *ingredients) {
+			set("tokenizer.ggml.model", "gpt2")(m)
+			set("tokenizer.ggml.pre", "gpt-2")(m)
+		}, fault.Data, []string{"tokenizer.ggml.merges", "missing"}},
+		{"a way to split that nobody knows", func(m *ingredients) {
+			byteLevelTokens(s.vocab)(m)
+			set("tokenizer.ggml.pre", "gpt-9")(m)
+		}, fault.Model, []string{"gpt-9", "known: a.x-4.0, bloom"}},
 		{"no tokens", drop("tokenizer.ggml.tokens"), fault.Data, []string{"tokenizer.ggml.tokens", "missing"}},
 		{"scores for other tokens", set("tokenizer.ggml.scores", []float32{1}), fault.Data, []string{"tokenizer.ggml.scores", "300 float32"}},
 		{"a NaN score", set("tokenizer.ggml.scores", many), fault.Data, []string{"token 5", "NaN"}},

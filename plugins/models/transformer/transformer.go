@@ -15,8 +15,10 @@
 // What is not known, an architecture, a metadata key, a tensor or its type, is
 // refused by name: a model that is nearly computed is worse than none.
 //
-// Weights stay as they are stored, in any of the formats of package kernel, and
-// are widened to float32 when they are multiplied.
+// Weights keep their stored precision, in any of the formats of package kernel.
+// Those in blocks are multiplied as whole numbers with activations rounded to 8
+// bits, as ggml does, unless the setting "activations" asks for float32; the
+// others are widened to float32. The model "tiny" is always computed in float32.
 //
 // Not here: sampling, text beyond tokens and pieces, and training (folder
 // train). Start with [Tiny] or [GGUF], then engine.go, pass.go and
@@ -47,6 +49,7 @@ const source = "Vaswani et al. 2017; Touvron et al. 2023 (Llama); GGUF specifica
 // Backend opens models of one kind.
 type Backend struct {
 	declaration model.Declaration
+	exact       bool // whatever the settings
 	open        func(ref string) (*gguf.File, string, error)
 }
 
@@ -59,6 +62,7 @@ func Tiny() *Backend {
 			Summary: "a small Llama transformer, trained on text of the grammar backend and embedded in lab",
 			Source:  source, Params: settings(),
 		},
+		exact: true,
 		open: func(ref string) (*gguf.File, string, error) {
 			if ref != "tiny" {
 				return nil, "", fault.New(fault.Usage, "open model", fmt.Sprintf("%q", ref), "the backend tiny opens only its own model").
@@ -78,7 +82,7 @@ func GGUF() *Backend {
 			Summary:  "decoder-only transformers in GGUF files, with float or quantised weights (Q2_K to Q8_0)",
 			Source:   source,
 			Patterns: []string{"*.gguf"},
-			Params:   settings(),
+			Params:   append(settings(), activationsSetting()),
 		},
 		open: func(ref string) (*gguf.File, string, error) {
 			if ref == "gguf" {
@@ -119,6 +123,16 @@ func settings() param.Specs {
 	}
 }
 
+// activationsSetting says how precisely quantised weights are multiplied.
+func activationsSetting() param.Spec {
+	return param.Spec{
+		Name: "activations", Type: param.Text, Default: rounded8, Choices: []string{rounded8, unrounded},
+		Meaning: "what quantised weights are multiplied with: rounded to 8 bits in blocks, as llama.cpp does, or float32, which is slower and has no such error.",
+	}
+}
+
+const rounded8, unrounded = "rounded", "float32"
+
 // Declare returns what the host may know before a model is open.
 func (b *Backend) Declare() model.Declaration { return b.declaration }
 
@@ -134,7 +148,8 @@ func (b *Backend) Open(ctx context.Context, ref string, set param.Values) (model
 	if threads == 0 {
 		threads = min(runtime.GOMAXPROCS(0), 16)
 	}
-	opt := options{threads: threads, cacheBytes: set.Int("cache_mib") << 20, context: int(set.Int("context")), kernels: kernel.Best()}
+	opt := options{threads: threads, cacheBytes: set.Int("cache_mib") << 20, context: int(set.Int("context")), kernels: kernel.Best(),
+		exact: b.exact || set.Text("activations") == unrounded}
 	if set.Text("cache_type") == "q8_0" {
 		opt.cache = kernel.Q8_0
 	}

@@ -10,15 +10,16 @@ import (
 	"lab/plugins/models/internal/kernel"
 )
 
-// tensor is a stored matrix (or, with one row, a vector), used where it lies:
-// rows are widened to float32 when they are needed, so that the bytes that are
-// digested are the ones that are computed with.
+// tensor is a stored matrix (or, with one row, a vector): the bytes that are
+// digested. Rows are widened to float32 when they are needed; a matrix in blocks
+// is packed instead when it is first multiplied with (packed.go).
 type tensor struct {
 	name       string
 	format     kernel.Format
 	rows, cols int
 	data       []byte
 	floats     []float32 // data as float32, when it is stored so and aligned
+	packed     []byte    // nil until it is needed
 }
 
 // bytes is the stored size.
