@@ -33,10 +33,11 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
-// task is one piece of long work: samples finished out of a total.
+// task is one piece of long work: units finished out of a total.
 type task struct {
 	p        *progress
 	label    string
+	unit     string // "samples", or "tokens" where nothing else is counted
 	total    int
 	start    time.Time
 	lastLine time.Time
@@ -48,7 +49,28 @@ type task struct {
 // Start begins a task of total samples.
 func (p *progress) Start(label string, total int) *task {
 	now := time.Now()
-	return &task{p: p, label: label, total: total, start: now, lastLine: now}
+	return &task{p: p, label: label, unit: "samples", total: total, start: now, lastLine: now}
+}
+
+// StartTokens begins a task of tokens, whose total is known at its first step.
+func (p *progress) StartTokens(label string) *task {
+	t := p.Start(label, 0)
+	t.unit = "tokens"
+	return t
+}
+
+// StepTokens reports the tokens finished.
+func (t *task) StepTokens(finished, total int) {
+	t.total = total
+	t.Step(finished, finished)
+}
+
+// speed says how fast it goes.
+func (t *task) speed() string {
+	if t.unit == "tokens" {
+		return fmt.Sprintf("%.0f token/s", t.rate())
+	}
+	return fmt.Sprintf("%d tokens, %.0f token/s", t.tokens, t.rate())
 }
 
 // Step reports the samples finished and the tokens generated so far.
@@ -64,7 +86,7 @@ func (t *task) Step(finished, tokens int) {
 	}
 	if now.Sub(t.lastLine) >= lineEvery {
 		t.lastLine = now
-		fmt.Fprintf(t.p.out, "%s: %d of %d samples, %d tokens, %.0f token/s\n", t.label, finished, t.total, tokens, t.rate())
+		fmt.Fprintf(t.p.out, "%s: %d of %d %s, %s\n", t.label, finished, t.total, t.unit, t.speed())
 	}
 }
 
@@ -74,9 +96,9 @@ func (t *task) show(finished int) {
 	if t.bars == nil {
 		t.bars = mpb.New(mpb.WithOutput(t.p.out), mpb.WithWidth(40))
 		t.bar = t.bars.AddBar(int64(t.total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(t.label+" "), decor.CountersNoUnit("%d/%d samples")),
+			mpb.PrependDecorators(decor.Name(t.label+" "), decor.CountersNoUnit("%d/%d "+t.unit)),
 			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 6}), decor.Any(func(decor.Statistics) string {
-				return fmt.Sprintf(" %d tokens, %.0f token/s", t.tokens, t.rate())
+				return " " + t.speed()
 			})))
 	}
 	t.bar.SetCurrent(int64(finished))

@@ -264,7 +264,7 @@ func (st *stem) cut() { st.kids, st.left, st.last = nil, 0, st.held }
 // them.
 func (s *scorer) look(d *dist.Model, texts []*scoreItem, at int) (ended bool, err error) {
 	token := texts[0].tokens[at]
-	t := Scored{Token: token, Piece: s.e.Piece(token), SurprisalBits: d.SurprisalBits(token)}
+	t := Scored{Token: token, Piece: s.e.Piece(token), SurprisalBits: d.SurprisalBits(token) + 0} // without -0
 	if math.IsNaN(t.SurprisalBits) {
 		return false, fault.New(fault.Data, "score", fmt.Sprintf("token %d at position %d", token, at),
 			"it is not among the tokens that model %q lists, so its probability is not known", s.e.info.Name)

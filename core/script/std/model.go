@@ -48,7 +48,7 @@ var seedRange = script.AtLeast(0)
 func (*Model) Class() script.Class {
 	return script.Class{
 		Name: "model", Doc: "An open model with frozen weights.",
-		Members: []script.Member{
+		Members: append([]script.Member{
 			getter("name", "string", "Its name.", func(m *Model) any { return m.Info().Name }),
 			getter("architecture", "string", "Its architecture.", func(m *Model) any { return m.Info().Architecture }),
 			getter("digest", "string", "SHA-256 of the weights when it was opened.", func(m *Model) any { return m.Info().Digest }),
@@ -119,7 +119,7 @@ func (*Model) Class() script.Class {
 					return blocking(c, func() (string, error) { return script.Self[*Model](c).Verify(c.Context()) })
 				},
 			},
-		},
+		}, scoreMembers()...),
 	}
 }
 
