@@ -25,6 +25,8 @@ var allowed = []struct {
 }{
 	{"core/fault", nil},
 	{"core/seed", nil},
+	{"core/fetch", nil},
+	{"core/shelf", []string{"core/fetch", "golang.org/x/sys/..."}},
 	{"core/dist", []string{"core/dist/vec"}},
 	{"core/plugin/param", nil},
 	{"core/plugin/sampler", []string{"core/dist", "core/plugin/param"}},
@@ -59,14 +61,14 @@ var allowed = []struct {
 	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/python", []string{"core/plugin", "core/plugin/host"}}, // its tests; the package itself holds Python
 	{"plugins/models/...", []string{"core/dist", "core/trace", "core/plugin", "core/plugin/param", "core/plugin/model",
-		"plugins/models/...", "golang.org/x/sys/..."}},
+		"plugins/models/...", "golang.org/x/sys/...", "github.com/dlclark/regexp2/v2"}},
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},
 	{"plots", []string{"plots/canvas", "plots/mark", "gonum.org/v1/..."}},
 	{"plots/plotmod", []string{"plots", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
-	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plots/...", "scripts",
+	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
 		"github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},
 }
 

@@ -41,6 +41,7 @@ type usageJSON struct {
 	FLOPs          int64   `json:"flops"`
 	BytesMoved     int64   `json:"bytes_moved"`
 	CacheBytes     int64   `json:"cache_bytes"`
+	CachedTokens   int64   `json:"cached_tokens"`
 }
 
 type generateFlags struct {

@@ -227,22 +227,25 @@ func needs(n sampler.Needs) string {
 }
 
 func modelCommand(s *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "model", Short: "List and describe model backends and models", Args: subcommandOnly, RunE: showHelp}
-	list := &cobra.Command{Use: "list", Short: "List the model backends of every plugin", Args: noArgs}
+	cmd := &cobra.Command{Use: "model", Short: "List, describe, add and quantise models", Args: subcommandOnly, RunE: showHelp,
+		Long: `Models come from plugins, from the model folder and from any path: --model takes a
+name from lab model list or the path of a .gguf file, and so does lab.model in a
+script. The model folder is LAB_MODELS, or else lab/models in the user's data
+folder.`}
+	list := &cobra.Command{Use: "list", Short: "List the models of every plugin and of the model folder", Args: noArgs}
 	asJSON := jsonFlag(list)
 	list.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {
 			found := session.Host().Backends(ctx)
+			files := listModelFiles(found)
 			if *asJSON {
-				out := struct {
-					Schema string        `json:"schema"`
-					Models []backendJSON `json:"models"`
-				}{"lab/model-list/1", []backendJSON{}}
+				out := modelListReport{Schema: "lab/model-list/1", Models: []backendJSON{}, modelFilesJSON: files}
 				for _, b := range found {
 					out.Models = append(out.Models, newBackendJSON(b))
 				}
 				return writeJSON(cmd.OutOrStdout(), out)
 			}
+			defer writeModelFiles(cmd.OutOrStdout(), cmd.ErrOrStderr(), files)
 			table(cmd.OutOrStdout(), "name | plugin | also opens | summary", func(line func(...any)) {
 				for _, b := range found {
 					line(b.Name, b.Plugin, strings.Join(b.Patterns, ", "), b.Summary)
@@ -251,29 +254,38 @@ func modelCommand(s *settings) *cobra.Command {
 			return nil
 		}, nil)
 	}
-	cmd.AddCommand(list, modelInfoCommand(s))
+	cmd.AddCommand(list, modelInfoCommand(s), modelAddCommand(s), modelRemoveCommand(), modelVerifyCommand(s), modelQuantizeCommand(s))
 	return cmd
 }
 
 func modelInfoCommand(s *settings) *cobra.Command {
 	info := &cobra.Command{Use: "info NAME|PATH", Short: "Open a model and describe it: vocabulary, context, digest",
+		Example: `  lab model info tiny
+  lab model info llama-1b
+  lab model info ~/models/llama-1b.gguf --json`,
 		Args: oneArg("the name of a model or the path of a weight file", "lab model info tiny")}
 	asJSON := jsonFlag(info)
 	info.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {
-			b, err := session.Host().Backend(ctx, args[0])
+			b, err := session.Backend(ctx, args[0])
 			if err != nil {
 				return err
 			}
+			file := findModelFile(args[0])
 			m, err := session.Model(ctx, args[0], nil)
 			if err != nil {
+				if file != nil && !*asJSON { // what is known of it without opening it
+					tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+					writeModelFile(tw, file)
+					tw.Flush()
+				}
 				return err
 			}
 			i := m.Info()
 			out := modelJSON{Schema: "lab/model-info/1", Ref: args[0], Name: i.Name, Architecture: i.Architecture,
 				Description: i.Description, VocabSize: i.VocabSize, ContextLength: i.ContextLength, Parameters: i.Parameters,
 				WeightBytes: i.WeightBytes, Digest: i.Digest, Deterministic: i.Deterministic, TopN: i.TopN,
-				Begin: i.Begin, EndOfText: i.EndOfText, Backend: newBackendJSON(b)}
+				Begin: i.Begin, EndOfText: i.EndOfText, Backend: newBackendJSON(b), File: file}
 			for _, d := range i.Details {
 				out.Details = append(out.Details, detailJSON(d))
 			}
@@ -303,6 +315,8 @@ type modelJSON struct {
 	Begin         int32       `json:"begin_token"`
 	EndOfText     []int32     `json:"end_tokens"`
 	Backend       backendJSON `json:"backend"`
+
+	File *modelFileJSON `json:"file,omitempty"`
 	// Details are what the backend says besides, by name.
 	Details []detailJSON `json:"details,omitempty"`
 }
@@ -327,6 +341,9 @@ func writeModel(w io.Writer, m modelJSON, options param.Specs) {
 	}
 	for _, row := range rows {
 		fmt.Fprintf(tw, "%s\t%s\n", row[0], row[1])
+	}
+	if m.File != nil {
+		writeModelFile(tw, m.File)
 	}
 	tw.Flush()
 	writeSettings(w, options)

@@ -84,6 +84,9 @@ func (s *settings) open(cmd *cobra.Command, plugins ...string) (_ context.Contex
 		done()
 		return nil, nil, nil, err
 	}
+	if folder, err := modelFolder(); err == nil { // without a home folder there are no such models
+		session.UseNames(folder)
+	}
 	session.Host().Warm(append(built.names, plugins...)...)
 	return ctx, session, done, nil
 }

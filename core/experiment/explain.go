@@ -53,7 +53,7 @@ func (m *Model) Part(ctx context.Context, prompt []byte, a, b *chain.Chain, d Dr
 			return nil, err
 		}
 	}
-	branch, err := m.Root(ctx, prompt)
+	branch, err := m.Root(ctx, nil, prompt)
 	if err != nil {
 		return nil, err
 	}

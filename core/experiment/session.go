@@ -30,7 +30,8 @@ const DefaultModel = "tiny"
 
 // Session is a host with its open models. Safe for concurrent use.
 type Session struct {
-	host *host.Host
+	host  *host.Host
+	names Names // nil: only backends have names
 
 	mu       sync.Mutex
 	models   map[string]*Model
@@ -61,8 +62,8 @@ func Open(opt host.Options) (*Session, error) {
 // Host returns the plugin host, for listings.
 func (s *Session) Host() *host.Host { return s.host }
 
-// Model returns the open model for a reference (a backend's name or a path),
-// opening it at the first call. Asking again with other settings is a usage
+// Model returns the open model for a reference (a backend's name, a path, which may
+// begin with ~/, or one of the names of [Session.UseNames]), opening it at the first call. Asking again with other settings is a usage
 // error, since one reference stands for one model throughout a session.
 func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) (*Model, error) {
 	s.mu.Lock()
@@ -74,9 +75,18 @@ func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) 
 		}
 		return m, nil
 	}
-	handle, err := s.host.OpenModel(ctx, ref, given)
+	at, err := s.locate(ctx, ref)
 	if err != nil {
 		return nil, err
+	}
+	handle, err := s.host.OpenModel(ctx, at.path, given)
+	if err != nil {
+		return nil, s.nearName(err, ref)
+	}
+	if now := handle.Info().Digest; at.digest != "" && now != at.digest {
+		changed := fault.New(fault.Model, "model", fault.Quote(ref, 80), "its file %s has changed since it was added: sha256 %s then, %s now",
+			fault.Quote(at.path, 200), at.digest, now).Fix("add it again, or open the file by its path")
+		return nil, errors.Join(changed, handle.Close())
 	}
 	engine, err := generate.New(ctx, handle)
 	if err != nil {

@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -37,12 +38,10 @@ type batch struct {
 	tokens   int
 }
 
-// trunk is a prefilled prompt that samples fork from.
+// trunk is the prompt of jobs under way.
 type trunk struct {
-	seq    uint64
-	tokens []int32
-	row    dist.Scores
-	left   int // jobs of this prompt not started
+	*prefix
+	left int // jobs of this prompt not started
 }
 
 // sample is one live job.
@@ -121,22 +120,20 @@ func (b *batch) admit(ctx context.Context) error {
 		s := &sample{job: job, history: append([]int32(nil), t.tokens...), prompt: len(t.tokens), scored: true,
 			stream: seed.New(b.jobs[job].Seed, b.jobs[job].Prompt),
 			text:   newTextStream(b.jobs[job].Stop), out: &b.samples[job]}
-		t.left--
-		if t.left == 0 { // the last sample of a prompt takes the trunk itself
-			s.seq = t.seq
-			delete(b.trunks, string(b.jobs[job].Prompt))
-		} else {
-			b.e.seq++
-			s.seq = b.e.seq
-			fork := model.Edit{Op: model.Fork, Seq: t.seq, To: s.seq, Length: len(t.tokens)}
-			if err := b.e.m.Edit(ctx, []model.Edit{fork}); err != nil {
-				return err
-			}
+		b.e.seq++
+		s.seq = b.e.seq
+		fork := model.Edit{Op: model.Fork, Seq: t.seq, To: s.seq, Length: len(t.tokens)}
+		if err := b.e.m.Edit(ctx, []model.Edit{fork}); err != nil {
+			return err
 		}
 		s.place = b.places[len(b.places)-1]
 		b.places = b.places[:len(b.places)-1]
 		copy(b.rows[s.place].Values, t.row.Values)
 		b.live = append(b.live, s)
+		if t.left--; t.left == 0 {
+			delete(b.trunks, string(b.jobs[job].Prompt))
+			b.e.unpin(t.prefix)
+		}
 		if err := b.follow(ctx, s); err != nil {
 			return err
 		}
@@ -147,37 +144,35 @@ func (b *batch) admit(ctx context.Context) error {
 
 // prefill evaluates the prompts of the given jobs that no trunk holds yet.
 func (b *batch) prefill(ctx context.Context, jobs []int) error {
-	var inputs []model.Input
+	var prompts [][]int32
 	var fresh []*trunk
+	var names []string
 	for _, job := range jobs {
 		prompt := string(b.jobs[job].Prompt)
-		if b.trunks[prompt] != nil {
+		if b.trunks[prompt] != nil || slices.Contains(names, prompt) {
 			continue
 		}
 		tokens, err := b.e.Encode(ctx, b.jobs[job].Prompt)
 		if err != nil {
 			return err
 		}
-		b.e.seq++
-		t := &trunk{seq: b.e.seq, tokens: tokens, row: b.e.heapRow()}
+		t := &trunk{}
 		for _, w := range b.waiting {
 			if string(b.jobs[w].Prompt) == prompt {
 				t.left++
 			}
 		}
-		b.trunks[prompt] = t
-		fresh = append(fresh, t)
-		inputs = append(inputs, model.Input{Seq: t.seq, Tokens: tokens, Want: model.Last, Scores: []dist.Scores{t.row}})
+		fresh, names, prompts = append(fresh, t), append(names, prompt), append(prompts, tokens)
 	}
-	if len(inputs) == 0 {
-		return nil
+	prefixes, err := b.e.prefill(ctx, &b.usage, prompts...)
+	if err != nil {
+		return err
 	}
-	usage, err := b.e.forward(ctx, inputs)
-	b.usage = b.usage.Add(usage)
 	for i, t := range fresh {
-		t.row = inputs[i].Scores[0]
+		t.prefix = prefixes[i]
+		b.trunks[names[i]] = t
 	}
-	return err
+	return nil
 }
 
 // forward evaluates the last token of every live sample whose row is used up.
@@ -199,9 +194,7 @@ func (b *batch) forward(ctx context.Context) error {
 	if len(inputs) == 0 {
 		return nil
 	}
-	usage, err := b.e.forward(ctx, inputs)
-	b.usage = b.usage.Add(usage)
-	if err != nil {
+	if err := b.e.forward(ctx, &b.usage, inputs); err != nil {
 		return err
 	}
 	for _, s := range owners {
@@ -352,10 +345,10 @@ func (b *batch) close() {
 	for _, s := range b.live {
 		seqs = append(seqs, s.seq)
 	}
-	for _, t := range b.trunks {
-		seqs = append(seqs, t.seq)
-	}
 	b.e.free(seqs...)
+	for _, t := range b.trunks {
+		b.e.unpin(t.prefix)
+	}
 	for _, s := range b.live {
 		s.leave()
 	}

@@ -24,29 +24,27 @@ type Branch struct {
 	fresh  bool // row holds the scores after the tokens that are held
 }
 
-// Root returns a branch over a prompt, prefilled.
-func (e *Engine) Root(ctx context.Context, prompt []byte) (*Branch, error) {
+// Root returns a branch over a prompt, prefilled, and adds what that cost to
+// usage, which may be nil.
+func (e *Engine) Root(ctx context.Context, usage *model.Usage, prompt []byte) (*Branch, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	b, err := e.root(ctx, prompt)
-	if err != nil {
-		return nil, err
-	}
-	if err := grow(ctx, nil, b); err != nil {
-		b.drop()
-		return nil, err
-	}
-	return b, nil
+	return e.root(ctx, usage, prompt)
 }
 
-// root returns a branch over a prompt that no forward call has seen yet.
-func (e *Engine) root(ctx context.Context, prompt []byte) (*Branch, error) {
+func (e *Engine) root(ctx context.Context, usage *model.Usage, prompt []byte) (*Branch, error) {
 	tokens, err := e.Encode(ctx, prompt)
 	if err != nil {
 		return nil, err
 	}
-	e.seq++
-	return &Branch{e: e, seq: e.seq, tokens: tokens, prompt: len(tokens), row: e.takeRow()}, nil
+	prefixes, err := e.prefill(ctx, usage, tokens)
+	if err != nil {
+		return nil, err
+	}
+	p := prefixes[0]
+	defer e.unpin(p)
+	trunk := &Branch{e: e, seq: p.seq, tokens: p.tokens, prompt: len(tokens), held: len(tokens), row: p.row, fresh: true}
+	return trunk.fork(ctx)
 }
 
 // Tokens returns the context, prompt first; the slice must not be changed.
@@ -89,9 +87,13 @@ func (b *Branch) Fork(ctx context.Context) (*Branch, error) {
 
 func (b *Branch) fork(ctx context.Context) (*Branch, error) {
 	b.e.seq++
-	c := &Branch{e: b.e, seq: b.e.seq, tokens: slices.Clone(b.tokens), prompt: b.prompt, held: b.held,
-		row: b.e.takeRow(), fresh: b.fresh}
-	copy(c.row.Values, b.row.Values)
+	c := &Branch{e: b.e, seq: b.e.seq, tokens: slices.Clone(b.tokens), prompt: b.prompt, held: b.held, fresh: b.fresh}
+	if b.row.Dense() {
+		c.row = b.e.takeRow()
+		copy(c.row.Values, b.row.Values)
+	} else { // from a top-N backend
+		c.row = b.row.Clone()
+	}
 	if b.held == 0 {
 		return c, nil
 	}
@@ -239,11 +241,7 @@ func forward(ctx context.Context, usage *model.Usage, owners []*Branch, inputs [
 				len(b.tokens), e.info.ContextLength).Fix("ask for fewer tokens or shorten the prompt")
 		}
 	}
-	u, err := e.forward(ctx, inputs)
-	if usage != nil {
-		*usage = usage.Add(u)
-	}
-	if err != nil {
+	if err := e.forward(ctx, usage, inputs); err != nil {
 		return err
 	}
 	for i, b := range owners {

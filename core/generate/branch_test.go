@@ -24,7 +24,7 @@ func TestABranchHasTheRowOfItsContext(t *testing.T) {
 	m := newToy(t)
 	e := engine(t, m)
 	ctx := t.Context()
-	a, err := e.Root(ctx, []byte("abc"))
+	a, err := e.Root(ctx, nil, []byte("abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,15 +92,15 @@ func TestABranchHasTheRowOfItsContext(t *testing.T) {
 	}
 	a.Drop()
 	b.Drop()
-	if len(m.seqs) != 0 {
-		t.Errorf("%d sequences are left", len(m.seqs))
+	if n := m.left(); n != 0 {
+		t.Errorf("%d sequences are left", n)
 	}
 }
 
 func TestABranchEndsWithItsContext(t *testing.T) {
 	m := newToy(t)
 	m.context = 4
-	b, err := engine(t, m).Root(t.Context(), []byte("abc"))
+	b, err := engine(t, m).Root(t.Context(), nil, []byte("abc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestABranchEndsWithItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	b.Drop()
-	if len(m.seqs) != 0 {
+	if n := m.left(); n != 0 {
 		t.Error("a sequence is left")
 	}
 }
@@ -173,8 +173,8 @@ func TestAPassFollowsTheSample(t *testing.T) {
 				t.Errorf("%s: the rows of the passes are not those of the contexts (%v)", name, err)
 			}
 		}
-		if len(m.seqs)+len(other.seqs) != 0 {
-			t.Errorf("%s: %d and %d sequences are left", name, len(m.seqs), len(other.seqs))
+		if n, o := m.left(), other.left(); n+o != 0 {
+			t.Errorf("%s: %d and %d sequences are left", name, n, o)
 		}
 	}
 }

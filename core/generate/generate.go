@@ -2,7 +2,8 @@
 // select, accept, until something stops the sample.
 //
 // Many samples advance together, one forward call a step; samples of one prompt
-// share its prefill by forking. A sample's tokens depend on its model, chain,
+// share its prefill by forking, prompts that begin alike that of the beginning,
+// within a run and from one to the next. A sample's tokens depend on its model, chain,
 // prompt, seed and index only, never on its neighbours, the batch size or the
 // order of the jobs. The package does not know whether model and samplers run
 // in this process. Start with [New].
@@ -64,7 +65,9 @@ type Engine struct {
 	seq    uint64        // last sequence name given out
 	spare  []dist.Scores // rows of dropped branches
 	number uint64
-	used   model.Usage // of all forward calls
+
+	prefixes []*prefix   // prompts that the model holds, the least recently used first
+	used     model.Usage // of all forward calls
 }
 
 // lender is a model that lends rows which reach samplers without being copied.
@@ -153,24 +156,17 @@ func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.seq++
-	defer e.free(e.seq)
-	in := model.Input{Seq: e.seq, Tokens: tokens, Want: model.Last, Scores: []dist.Scores{e.heapRow()}}
-	usage, err := e.forward(ctx, []model.Input{in})
+	p := &Prediction{Tokens: tokens}
+	prefixes, err := e.prefill(ctx, &p.Usage, tokens)
 	if err != nil {
 		return nil, err
 	}
-	return &Prediction{Tokens: tokens, Scores: in.Scores[0], Usage: usage}, nil
+	p.Scores = prefixes[0].row.Clone()
+	e.unpin(prefixes[0])
+	return p, nil
 }
 
 func (e *Engine) heapRow() dist.Scores { return dist.NewDense(make([]float32, e.info.VocabSize)) }
-
-// forward makes a call of the model and counts what it cost.
-func (e *Engine) forward(ctx context.Context, batch []model.Input) (model.Usage, error) {
-	u, err := e.m.Forward(ctx, batch)
-	e.used = e.used.Add(u)
-	return u, err
-}
 
 // Usage returns what all forward calls of the engine cost so far.
 func (e *Engine) Usage() model.Usage {

@@ -21,6 +21,7 @@ func engine(t *testing.T, m *toy) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.engines = append(m.engines, e)
 	return e
 }
 
@@ -63,8 +64,8 @@ func TestASampleIsTheSameWhateverItsCompany(t *testing.T) {
 				if !reflect.DeepEqual(r.Samples, want) {
 					t.Error("samples differ from those generated alone")
 				}
-				if len(m.seqs) != 0 {
-					t.Errorf("%d sequences were left behind", len(m.seqs))
+				if n := m.left(); n != 0 {
+					t.Errorf("%d sequences were left behind", n)
 				}
 			})
 		}
@@ -216,8 +217,8 @@ func TestAnInterruptKeepsWhatWasGenerated(t *testing.T) {
 	if tokens == 0 {
 		t.Error("the tokens generated before the interrupt are lost")
 	}
-	if len(m.seqs) != 0 {
-		t.Errorf("%d sequences were left behind", len(m.seqs))
+	if n := m.left(); n != 0 {
+		t.Errorf("%d sequences were left behind", n)
 	}
 }
 
@@ -229,8 +230,8 @@ func TestAFailureLeavesNoSequenceBehind(t *testing.T) {
 		if err == nil {
 			t.Fatalf("call %d: no error", fail)
 		}
-		if len(m.seqs) != 0 {
-			t.Errorf("call %d: %d sequences were left behind", fail, len(m.seqs))
+		if n := m.left(); n != 0 {
+			t.Errorf("call %d: %d sequences were left behind", fail, n)
 		}
 	}
 }
@@ -285,8 +286,8 @@ func TestScoreReachesTheTokenAModelRefuses(t *testing.T) {
 	if _, err := scoreOne(e, "A dog", " barXY"); fault.KindOf(err) != fault.Model {
 		t.Errorf("a text beyond the refused token: %v", err)
 	}
-	if len(m.seqs) != 0 {
-		t.Errorf("%d sequences were left behind", len(m.seqs))
+	if n := m.left(); n != 0 {
+		t.Errorf("%d sequences were left behind", n)
 	}
 }
 

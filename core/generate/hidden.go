@@ -18,10 +18,13 @@ func (e *Engine) RootHidden(ctx context.Context, usage *model.Usage, prompt []by
 		return nil, nil, fault.New(fault.Usage, "generate", fmt.Sprintf("model %q", e.info.Name), "it does not offer hidden states").
 			Fix("use a transformer that runs in lab, such as tiny or a GGUF file")
 	}
-	b, err := e.root(ctx, prompt)
+	// Every token's state is wanted, so nothing that is held of the prompt helps.
+	tokens, err := e.Encode(ctx, prompt)
 	if err != nil {
 		return nil, nil, err
 	}
+	e.seq++
+	b := &Branch{e: e, seq: e.seq, tokens: tokens, prompt: len(tokens), row: e.takeRow()}
 	var states [][]float32
 	for b.held < len(b.tokens) {
 		// Scores come with every state, so the pieces bound their memory.

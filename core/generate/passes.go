@@ -103,7 +103,7 @@ func (e *Engine) PassRows(ctx context.Context, prompt []byte, after []int32, pas
 		row, err := func() (dist.Scores, error) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			b, err := o.root(ctx, text)
+			b, err := o.root(ctx, nil, text)
 			if err != nil {
 				return dist.Scores{}, err
 			}
@@ -142,16 +142,13 @@ func (b *batch) follow(ctx context.Context, s *sample) error {
 		trunk := b.passTrunks[key]
 		if trunk == nil {
 			var err error
-			if trunk, err = o.root(ctx, text); err != nil {
+			if trunk, err = o.root(ctx, &b.usage, text); err != nil {
 				return err
 			}
 			if b.passTrunks == nil {
 				b.passTrunks = map[passTrunk]*Branch{}
 			}
 			b.passTrunks[key] = trunk
-			if err := grow(ctx, &b.usage, trunk); err != nil {
-				return err
-			}
 		}
 		mate, err := trunk.fork(ctx)
 		if err != nil {

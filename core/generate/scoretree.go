@@ -31,6 +31,7 @@ type scoreItem struct {
 // token.
 type scorer struct {
 	e     *Engine
+	op    string // for messages
 	opt   ScoreOptions
 	items []*scoreItem
 
@@ -206,8 +207,7 @@ func (s *scorer) step(ctx context.Context) error {
 		batch, owners = append(batch, in), append(owners, st)
 	}
 	if len(batch) > 0 {
-		usage, err := s.e.forward(ctx, batch)
-		s.usage = s.usage.Add(usage)
+		err := s.e.forward(ctx, &s.usage, batch)
 		if fault.KindOf(err) == fault.Model && !s.careful && ctx.Err() == nil {
 			s.careful = true
 			return nil

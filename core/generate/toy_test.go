@@ -27,9 +27,20 @@ type toy struct {
 	peak      int     // most sequences alive
 	failAt    int     // forward call that fails, from 1; 0 never
 	refuses   int32   // a call with this token is a model error; 0 none
+	full      int     // most sequences there is room for; 0 any
+	random    bool    // makes no promise about its bits
 	never     int32   // has probability 0; 0 none
 	begin     int32   // token that starts a text; 0 none
 	onForward func()
+	engines   []*Engine
+}
+
+// left returns how many sequences are alive once nobody needs a prompt any more.
+func (m *toy) left() int {
+	for _, e := range m.engines {
+		e.Forget()
+	}
+	return len(m.seqs)
 }
 
 func newToy(t *testing.T) *toy {
@@ -39,7 +50,7 @@ func newToy(t *testing.T) *toy {
 const toyVocab = 257 // bytes, and one end token
 
 func (m *toy) Info() model.Info {
-	return model.Info{Name: "toy", Architecture: "hash", VocabSize: toyVocab, ContextLength: m.context, Deterministic: true,
+	return model.Info{Name: "toy", Architecture: "hash", VocabSize: toyVocab, ContextLength: m.context, Deterministic: !m.random,
 		Begin: m.beginToken(), EndOfText: m.end}
 }
 
@@ -90,6 +101,15 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 	m.calls = append(m.calls, sizes)
 	if len(m.calls) == m.failAt {
 		return model.Usage{}, fmt.Errorf("toy: told to fail")
+	}
+	added := 0
+	for _, in := range batch {
+		if _, ok := m.seqs[in.Seq]; !ok {
+			added++
+		}
+	}
+	if m.full > 0 && len(m.seqs)+added > m.full {
+		return model.Usage{}, fault.New(fault.Limit, "toy", "", "there is no room for %d sequences", len(m.seqs)+added)
 	}
 	for _, in := range batch {
 		if m.refuses != 0 && slices.Contains(in.Tokens, m.refuses) {

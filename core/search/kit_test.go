@@ -32,7 +32,8 @@ type table struct {
 }
 
 func (m *table) Info() model.Info {
-	info := model.Info{Name: "table", Architecture: "table", VocabSize: m.vocab, ContextLength: 64, Deterministic: true, Begin: -1, EndOfText: m.end}
+	// Not deterministic, so that engines which share it keep no prompts in it.
+	info := model.Info{Name: "table", Architecture: "table", VocabSize: m.vocab, ContextLength: 64, Begin: -1, EndOfText: m.end}
 	if m.hidden != nil {
 		info.Hidden = len(m.hidden(nil))
 	}

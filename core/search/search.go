@@ -222,7 +222,7 @@ func (w *searcher) apply(ctx context.Context, nodes []*node, contexts [][]int32,
 
 // root returns the node of the prompt, not expanded.
 func (w *searcher) root(ctx context.Context, e *generate.Engine) (*node, error) {
-	b, err := e.Root(ctx, w.Prompt)
+	b, err := e.Root(ctx, &w.usage, w.Prompt)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type instance struct {
 	proc   *child.Process
 	about  *about
 	folder string // of its socket
+	watch  *watch // over its calls
 
 	mu       sync.Mutex
 	noPlanes bool // an attachment was refused
@@ -62,6 +63,13 @@ func (p *plug) name() string { return fmt.Sprintf("plugin %q", p.cmd.Name) }
 // fault returns an error about the plugin during an operation.
 func (p *plug) fault(op, problem string, args ...any) *fault.Error {
 	return fault.New(fault.Plugin, p.name(), op, problem, args...)
+}
+
+// giveUp ends the process and with it all its calls, whether it can be killed or
+// not.
+func (i *instance) giveUp() {
+	i.proc.Kill()
+	i.conn.Abort()
 }
 
 func (i *instance) dead() bool {
@@ -127,6 +135,7 @@ func (p *plug) kill(i *instance) {
 		p.current = nil
 	}
 	p.mu.Unlock()
+	i.watch.stop()
 	go func() { // releases what go-plugin holds
 		_ = i.conn.Close(0)
 		child.RemoveSockets(i.folder)
@@ -157,9 +166,6 @@ func gaveUp(ctx context.Context, op, subject string) error {
 	return fault.New(fault.Interrupted, op, subject, "it was cancelled")
 }
 
-// errLate is why a call was given up that overran its deadline.
-var errLate = errors.New("the deadline passed")
-
 // ask makes one call to a process, with a deadline of its own. When the answer
 // does not come, or the caller gives up, the process is killed before ask
 // returns. again says that the same call may succeed with another process.
@@ -168,19 +174,15 @@ func (p *plug) ask(ctx context.Context, i *instance, op string, limit time.Durat
 		return false, gaveUp(ctx, p.name(), op)
 	}
 	// The call outlives its caller by the grace, and nothing of the caller's
-	// context is for the plugin. A deadline in the context would travel with the
-	// call, as a header that is another each time: an eighth of a hop.
-	callCtx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	deadline := time.AfterFunc(limit, func() { cancel(errLate) })
-	defer deadline.Stop()
-	unhook := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(cancelGrace, func() { cancel(nil) })
-		context.AfterFunc(callCtx, func() { timer.Stop() })
-	})
-	defer unhook()
-	err, verdict := wire.FromStatus(call(callCtx))
-	if verdict == wire.Gone && errors.Is(context.Cause(callCtx), errLate) {
+	// context is for the plugin. What ends a call ends the process, so the call
+	// itself has a context that never ends: one that can, or a deadline, which
+	// would travel with it, costs a fiftieth and an eighth of a hop.
+	watched := i.watch.begin(limit)
+	unhook := context.AfterFunc(ctx, func() { i.watch.hurry(watched, cancelGrace) })
+	err, verdict := wire.FromStatus(call(context.Background()))
+	unhook()
+	late := i.watch.end(watched)
+	if verdict == wire.Gone && late {
 		verdict = wire.Late
 	}
 	switch verdict {

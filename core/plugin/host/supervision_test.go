@@ -56,25 +56,29 @@ func supervision(b *testing.B, role, stage string, vocab int) {
 	}
 	req := &wire.ApplyRequest{Stages: []*wire.Stage{{Sampler: stage}}, Items: []*wire.Item{{Scores: wire.PutRow(&row, &h.memory.table)}}}
 	bare := func() error {
-		_, err := i.conn.Sampler.Apply(ctx, req)
+		_, err := i.conn.Sampler.Apply(ctx, req, smallLimit)
 		return err
 	}
+	caller, stop := context.WithCancel(ctx) // as a command's is
+	defer stop()
 	watched := func() error {
-		i, err := p.instance(ctx)
+		i, err := p.instance(caller)
 		if err != nil {
 			return err
 		}
-		_, err = p.ask(ctx, i, "sampler call", h.opt.Deadlines.Call, func(ctx context.Context) error {
+		_, err = p.ask(caller, i, "sampler call", h.opt.Deadlines.Call, func(ctx context.Context) error {
 			_, err := i.conn.Sampler.Apply(ctx, req, smallLimit)
 			return err
 		})
 		return err
 	}
 	var times [3][]time.Duration // bare, bare again, watched
-	for b.Loop() {
-		for k, call := range []func() error{bare, bare, watched} {
+	calls := [3]func() error{bare, bare, watched}
+	for n := 0; b.Loop(); n++ {
+		for k := range calls {
+			k = (k + n) % len(calls) // nobody always follows the same one
 			start := time.Now()
-			if err := call(); err != nil {
+			if err := calls[k](); err != nil {
 				b.Fatal(err)
 			}
 			times[k] = append(times[k], time.Since(start))

@@ -201,6 +201,9 @@ type Usage struct {
 	FLOPs                         int64 // 2 per multiply-add
 	BytesMoved                    int64 // weights and cache read, cache written
 	CacheBytes                    int64 // KV cache held after the call, all sequences
+	// CachedTokens are those of prompts that a sequence held already and nothing
+	// was evaluated for. The loop counts them, not the backend.
+	CachedTokens int64
 }
 
 // Add returns the sum of two usages; CacheBytes is the larger of the two, a
@@ -210,7 +213,8 @@ func (u Usage) Add(o Usage) Usage {
 		PrefillTokens: u.PrefillTokens + o.PrefillTokens, DecodeTokens: u.DecodeTokens + o.DecodeTokens,
 		PrefillSeconds: u.PrefillSeconds + o.PrefillSeconds, DecodeSeconds: u.DecodeSeconds + o.DecodeSeconds,
 		FLOPs: u.FLOPs + o.FLOPs, BytesMoved: u.BytesMoved + o.BytesMoved,
-		CacheBytes: max(u.CacheBytes, o.CacheBytes),
+		CacheBytes:   max(u.CacheBytes, o.CacheBytes),
+		CachedTokens: u.CachedTokens + o.CachedTokens,
 	}
 }
 

@@ -61,9 +61,9 @@ func TestInputCheck(t *testing.T) {
 }
 
 func TestUsageAddsFlowsAndKeepsTheHighestLevel(t *testing.T) {
-	a := Usage{PrefillTokens: 1, DecodeTokens: 2, PrefillSeconds: 0.5, DecodeSeconds: 1, FLOPs: 3, BytesMoved: 4, CacheBytes: 9}
-	b := Usage{PrefillTokens: 10, DecodeTokens: 20, PrefillSeconds: 5, DecodeSeconds: 10, FLOPs: 30, BytesMoved: 40, CacheBytes: 7}
-	want := Usage{PrefillTokens: 11, DecodeTokens: 22, PrefillSeconds: 5.5, DecodeSeconds: 11, FLOPs: 33, BytesMoved: 44, CacheBytes: 9}
+	a := Usage{PrefillTokens: 1, DecodeTokens: 2, PrefillSeconds: 0.5, DecodeSeconds: 1, FLOPs: 3, BytesMoved: 4, CacheBytes: 9, CachedTokens: 5}
+	b := Usage{PrefillTokens: 10, DecodeTokens: 20, PrefillSeconds: 5, DecodeSeconds: 10, FLOPs: 30, BytesMoved: 40, CacheBytes: 7, CachedTokens: 50}
+	want := Usage{PrefillTokens: 11, DecodeTokens: 22, PrefillSeconds: 5.5, DecodeSeconds: 11, FLOPs: 33, BytesMoved: 44, CacheBytes: 9, CachedTokens: 55}
 	if got := a.Add(b); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -46,6 +46,7 @@ type Conn struct {
 	Model   ModelClient
 
 	client *goplugin.Client
+	raw    *grpc.ClientConn
 	child  Child
 }
 
@@ -111,7 +112,7 @@ func Dial(ctx context.Context, opt DialOptions) (*Conn, error) {
 	}
 	return &Conn{
 		Plugin: NewPluginClient(r.conn), Sampler: NewSamplerClient(r.conn), Model: NewModelClient(r.conn),
-		client: client, child: link.child(),
+		client: client, raw: r.conn, child: link.child(),
 	}, nil
 }
 
@@ -129,6 +130,11 @@ func connect(client *goplugin.Client) (*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("the connection is a %T", raw)
 	}
 	return conn, nil
+}
+
+// Abort ends every call at once; the process is not asked and not touched.
+func (c *Conn) Abort() {
+	_ = c.raw.Close() // an error says that it is closed already
 }
 
 // Close asks the plugin to end and kills it when it has not done so within

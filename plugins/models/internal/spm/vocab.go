@@ -17,37 +17,27 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lab/core/fault"
+	"lab/plugins/models/internal/token"
 )
 
-// Type is the kind of a token, with the numbers of tokenizer.ggml.token_type.
-type Type int32
+// Type is the kind of a token.
+type Type = token.Type
 
 // The token types. Unused pieces may appear while merging, as SentencePiece
 // has it, but are split again before the tokens are handed out.
 const (
-	Normal      Type = 1
-	Unknown     Type = 2
-	Control     Type = 3
-	UserDefined Type = 4 // matched in the text before any merging, longest first
-	Unused      Type = 5
-	Byte        Type = 6 // piece "<0xHH>"
+	Normal      = token.Normal
+	Unknown     = token.Unknown
+	Control     = token.Control
+	UserDefined = token.UserDefined
+	Unused      = token.Unused
+	Byte        = token.Byte
 )
-
-// String returns the type's name.
-func (t Type) String() string {
-	names := [...]string{"", "normal", "unknown", "control", "user defined", "unused", "byte"}
-	if t >= 1 && int(t) < len(names) {
-		return names[t]
-	}
-	return fmt.Sprintf("type(%d)", int32(t))
-}
 
 // Space is the sign that stands for a space inside pieces (U+2581).
 const Space = "▁"
 
-// maxPieceBytes bounds a piece, so that a look-up during merging is cheap.
-const maxPieceBytes = 4096
+const maxPieceBytes = token.MaxPieceBytes
 
 // Vocab is what a tokenizer is made of: one piece, score and type per token
 // id.
@@ -61,9 +51,11 @@ type Vocab struct {
 	AddSpacePrefix    bool // Encode puts one space before a text that is not empty
 }
 
-// Tokenizer encodes and decodes. It does not change after New and is safe for
-// concurrent use.
+// Tokenizer encodes and decodes; EncodePrompt, Decode and what tokens print come
+// from the embedded type. It does not change after New and is safe for concurrent
+// use.
 type Tokenizer struct {
+	*token.Tokenizer
 	vocab    Vocab
 	ids      map[string]int32 // of all pieces
 	user     map[string]int32 // with spaces written as the space sign
@@ -71,7 +63,6 @@ type Tokenizer struct {
 	bytes    [256]int32
 	texts    [][]byte // what each token prints
 	longest  int      // bytes of the longest mergeable piece
-	controls map[byte][]spelledControl
 }
 
 // New checks v and returns its tokenizer; it keeps copies of v's slices. The
@@ -90,7 +81,7 @@ func New(v Vocab) (*Tokenizer, error) {
 		id := int32(i)
 		if t.ids[piece] = id; len(t.ids) != i+1 {
 			first := slices.Index(v.Pieces, piece)
-			return nil, wrong("piece %q is both token %d and token %d", piece, first, id)
+			return nil, token.Wrong("piece %q is both token %d and token %d", piece, first, id)
 		}
 		if err := t.add(id, piece); err != nil {
 			return nil, err
@@ -98,7 +89,7 @@ func New(v Vocab) (*Tokenizer, error) {
 	}
 	for b, id := range t.bytes {
 		if id < 0 {
-			return nil, wrong("there is no byte token <0x%02X>", b).
+			return nil, token.Wrong("there is no byte token <0x%02X>", b).
 				Fix("give the vocabulary all 256 byte tokens; without them some text cannot be encoded")
 		}
 	}
@@ -111,12 +102,9 @@ func New(v Vocab) (*Tokenizer, error) {
 		slices.Sort(lens)
 		slices.Reverse(lens)
 	}
-	t.controls = spelledControls(v)
+	t.Tokenizer = token.New(token.Table{Pieces: v.Pieces, Types: v.Types, Texts: t.texts, BOS: v.BOS, AddBOS: v.AddBOS,
+		LeadingSpace: v.AddSpacePrefix}, func(text []byte) ([]int32, error) { return t.Encode(text), nil })
 	return t, nil
-}
-
-func wrong(format string, args ...any) *fault.Error {
-	return fault.New(fault.Data, "tokenizer", "", format, args...)
 }
 
 // checkShape checks lengths, scores and the three named ids.
@@ -125,39 +113,28 @@ func (t *Tokenizer) checkShape() error {
 	n := len(v.Pieces)
 	switch {
 	case n == 0:
-		return wrong("the vocabulary is empty")
+		return token.Wrong("the vocabulary is empty")
 	case n > math.MaxInt32:
-		return wrong("%d tokens are more than token ids can count", n)
+		return token.Wrong("%d tokens are more than token ids can count", n)
 	case len(v.Scores) != n || len(v.Types) != n:
-		return wrong("%d pieces, %d scores and %d types; there must be as many of each", n, len(v.Scores), len(v.Types))
+		return token.Wrong("%d pieces, %d scores and %d types; there must be as many of each", n, len(v.Scores), len(v.Types))
 	}
 	for i, s := range v.Scores {
 		if f := float64(s); math.IsNaN(f) || math.IsInf(f, 0) {
-			return wrong("token %d (%q) has the score %g", i, v.Pieces[i], s)
+			return token.Wrong("token %d (%q) has the score %g", i, v.Pieces[i], s)
 		}
 	}
-	named := []struct {
-		what string
-		id   int32
-		want Type
-	}{{"BOS", v.BOS, Control}, {"EOS", v.EOS, Control}, {"unknown", v.Unknown, Unknown}}
-	for _, x := range named {
-		if x.id == -1 {
-			continue
-		}
-		if x.id < -1 || int(x.id) >= n {
-			return wrong("the %s token %d is outside 0 to %d", x.what, x.id, n-1)
-		}
-		got := v.Types[x.id]
-		if x.want == Unknown && got == Control {
-			continue // some converters mark it so; it is silent either way
-		}
-		if got != x.want {
-			return wrong("the %s token %d (%q) has type %v, not %v", x.what, x.id, v.Pieces[x.id], got, x.want)
+	for _, err := range []error{
+		token.CheckNamed("BOS", v.BOS, v.Pieces, v.Types, Control), token.CheckNamed("EOS", v.EOS, v.Pieces, v.Types, Control),
+		// Some converters mark the unknown token as a control token; it is silent either way.
+		token.CheckNamed("unknown", v.Unknown, v.Pieces, v.Types, Unknown, Control),
+	} {
+		if err != nil {
+			return err
 		}
 	}
 	if v.AddBOS && v.BOS < 0 {
-		return wrong("texts are to start with BOS, but there is none")
+		return token.Wrong("texts are to start with BOS, but there is none")
 	}
 	return nil
 }
@@ -166,12 +143,12 @@ func (t *Tokenizer) checkShape() error {
 func (t *Tokenizer) add(id int32, piece string) error {
 	typ := t.vocab.Types[id]
 	if len(piece) > maxPieceBytes {
-		return wrong("token %d has a piece of %d bytes; the most is %d", id, len(piece), maxPieceBytes)
+		return token.Wrong("token %d has a piece of %d bytes; the most is %d", id, len(piece), maxPieceBytes)
 	}
 	switch typ {
 	case Normal, Unused, UserDefined:
 		if piece == "" || !utf8.ValidString(piece) {
-			return wrong("token %d: the %v piece %q is empty or not UTF-8", id, typ, piece)
+			return token.Wrong("token %d: the %v piece %q is empty or not UTF-8", id, typ, piece)
 		}
 		t.texts[id] = []byte(piece)
 		if strings.Contains(piece, Space) {
@@ -181,7 +158,7 @@ func (t *Tokenizer) add(id int32, piece string) error {
 			// Converters write the spaces of these pieces either way.
 			piece = strings.ReplaceAll(piece, " ", Space)
 			if first, twice := t.user[piece]; twice {
-				return wrong("the user-defined pieces of token %d and token %d match the same text", first, id)
+				return token.Wrong("the user-defined pieces of token %d and token %d match the same text", first, id)
 			}
 			t.user[piece] = id
 			return nil
@@ -190,14 +167,14 @@ func (t *Tokenizer) add(id int32, piece string) error {
 	case Byte:
 		b, ok := byteOf(piece)
 		if !ok {
-			return wrong("token %d: the byte piece %q is not of the form <0xHH>", id, piece)
+			return token.Wrong("token %d: the byte piece %q is not of the form <0xHH>", id, piece)
 		}
 		t.bytes[b] = id
 		t.texts[id] = []byte{b}
 	case Unknown, Control:
 		t.texts[id] = []byte{}
 	default:
-		return wrong("token %d (%q) has the type %d; types are 1 to 6", id, piece, int32(typ))
+		return token.Wrong("token %d (%q) has the type %d; types are 1 to 6", id, piece, int32(typ))
 	}
 	return nil
 }
@@ -230,36 +207,4 @@ func (t *Tokenizer) Vocab() Vocab {
 	v := t.vocab
 	v.Pieces, v.Scores, v.Types = slices.Clone(v.Pieces), slices.Clone(v.Scores), slices.Clone(v.Types)
 	return v
-}
-
-// Size returns the number of tokens.
-func (t *Tokenizer) Size() int { return len(t.vocab.Pieces) }
-
-// Piece returns the bytes that a token prints: the space sign becomes a space,
-// a byte token its byte; control tokens and the unknown token print nothing.
-// The caller must not change them. An id outside the vocabulary is a usage
-// error.
-func (t *Tokenizer) Piece(id int32) ([]byte, error) {
-	if id < 0 || int(id) >= len(t.texts) {
-		return nil, fault.New(fault.Usage, "decode", fmt.Sprintf("token %d", id), "ids are 0 to %d", len(t.texts)-1)
-	}
-	return t.texts[id], nil
-}
-
-// Decode returns the text of a whole token sequence: its pieces one after
-// another, without the one leading space that a vocabulary with AddSpacePrefix
-// puts there. Decode(Encode(x)) is x for every byte string x.
-func (t *Tokenizer) Decode(ids []int32) ([]byte, error) {
-	out := make([]byte, 0, 4*len(ids))
-	for _, id := range ids {
-		p, err := t.Piece(id)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p...)
-	}
-	if t.vocab.AddSpacePrefix && len(out) > 0 && out[0] == ' ' {
-		out = out[1:]
-	}
-	return out, nil
 }
