@@ -93,7 +93,7 @@ func TestEveryJSONFieldIsDocumented(t *testing.T) {
 	}
 	fields := map[string]bool{}
 	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{},
-		modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}} {
+		modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}, quantizeReport{}} {
 		jsonFields(reflect.TypeOf(v), fields, map[reflect.Type]bool{})
 	}
 	if len(fields) < 60 {
