@@ -286,6 +286,9 @@ func modelInfoCommand(s *settings) *cobra.Command {
 				Description: i.Description, VocabSize: i.VocabSize, ContextLength: i.ContextLength, Parameters: i.Parameters,
 				WeightBytes: i.WeightBytes, Digest: i.Digest, Deterministic: i.Deterministic, TopN: i.TopN,
 				Begin: i.Begin, EndOfText: i.EndOfText, Backend: newBackendJSON(b), File: file}
+			for _, d := range i.Details {
+				out.Details = append(out.Details, detailJSON(d))
+			}
 			if *asJSON {
 				return writeJSON(cmd.OutOrStdout(), out)
 			}
@@ -314,18 +317,29 @@ type modelJSON struct {
 	Backend       backendJSON `json:"backend"`
 
 	File *modelFileJSON `json:"file,omitempty"`
+	// Details are what the backend says besides, by name.
+	Details []detailJSON `json:"details,omitempty"`
+}
+
+type detailJSON struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 func writeModel(w io.Writer, m modelJSON, options param.Specs) {
 	yes := map[bool]string{true: "yes: same scores whatever the batch, chunks and threads", false: "no"}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, row := range [][2]string{
+	rows := [][2]string{
 		{"model", m.Name + "  (" + m.Ref + ")"}, {"description", m.Description}, {"backend", m.Backend.Plugin + "/" + m.Backend.Name},
 		{"architecture", m.Architecture}, {"parameters", fmt.Sprint(m.Parameters)},
 		{"weights", fmt.Sprintf("%d bytes, sha256 %s", m.WeightBytes, m.Digest)},
 		{"vocabulary", fmt.Sprintf("%d tokens", m.VocabSize)}, {"context", fmt.Sprintf("%d tokens", m.ContextLength)},
 		{"deterministic", yes[m.Deterministic]},
-	} {
+	}
+	for _, d := range m.Details {
+		rows = append(rows, [2]string{strings.ReplaceAll(d.Name, "_", " "), d.Value})
+	}
+	for _, row := range rows {
 		fmt.Fprintf(tw, "%s\t%s\n", row[0], row[1])
 	}
 	if m.File != nil {

@@ -66,7 +66,8 @@ type Engine struct {
 	spare  []dist.Scores // rows of dropped branches
 	number uint64
 
-	prefixes []*prefix // prompts that the model holds, the least recently used first
+	prefixes []*prefix   // prompts that the model holds, the least recently used first
+	used     model.Usage // of all forward calls
 }
 
 // lender is a model that lends rows which reach samplers without being copied.
@@ -166,6 +167,13 @@ func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
 }
 
 func (e *Engine) heapRow() dist.Scores { return dist.NewDense(make([]float32, e.info.VocabSize)) }
+
+// Usage returns what all forward calls of the engine cost so far.
+func (e *Engine) Usage() model.Usage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.used
+}
 
 // free forgets sequences even when the work was interrupted. A failure is not
 // reported: the error that led here, or the next call, says more.

@@ -272,18 +272,18 @@ func TestScoreReachesTheTokenAModelRefuses(t *testing.T) {
 	m := newToy(t)
 	m.refuses = 'X'
 	e := engine(t, m)
-	scored, err := e.Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	scored, err := scoreOne(e, "A dog", " barX")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := engine(t, newToy(t)).Score(context.Background(), []byte("A dog"), []byte(" barX"))
+	want, err := scoreOne(engine(t, newToy(t)), "A dog", " barX")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(scored, want) {
 		t.Errorf("got %v, want %v", scored, want)
 	}
-	if _, err := e.Score(context.Background(), []byte("A dog"), []byte(" barXY")); fault.KindOf(err) != fault.Model {
+	if _, err := scoreOne(e, "A dog", " barXY"); fault.KindOf(err) != fault.Model {
 		t.Errorf("a text beyond the refused token: %v", err)
 	}
 	if n := m.left(); n != 0 {
@@ -294,7 +294,7 @@ func TestScoreReachesTheTokenAModelRefuses(t *testing.T) {
 func TestScoreIsTheSurprisalOfEachTokenInItsContext(t *testing.T) {
 	e := engine(t, newToy(t))
 	prompt, text := "A dog", " barks"
-	scored, err := e.Score(context.Background(), []byte(prompt), []byte(text))
+	scored, err := scoreOne(e, prompt, text)
 	if err != nil {
 		t.Fatal(err)
 	}

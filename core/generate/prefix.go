@@ -81,6 +81,7 @@ func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]i
 	for _, p := range out { // the newest use last
 		e.prefixes = append(slices.DeleteFunc(e.prefixes, func(q *prefix) bool { return q == p }), p)
 	}
+	e.used.CachedTokens += int64(cached)
 	if usage != nil {
 		usage.CachedTokens += int64(cached)
 	}
@@ -139,6 +140,7 @@ func (e *Engine) evaluate(ctx context.Context, usage *model.Usage, wave []start)
 func (e *Engine) forward(ctx context.Context, usage *model.Usage, inputs []model.Input) error {
 	for {
 		u, err := e.m.Forward(ctx, inputs)
+		e.used = e.used.Add(u)
 		if usage != nil {
 			*usage = usage.Add(u)
 		}

@@ -29,6 +29,8 @@ type toy struct {
 	refuses   int32   // a call with this token is a model error; 0 none
 	full      int     // most sequences there is room for; 0 any
 	random    bool    // makes no promise about its bits
+	never     int32   // has probability 0; 0 none
+	begin     int32   // token that starts a text; 0 none
 	onForward func()
 	engines   []*Engine
 }
@@ -49,13 +51,23 @@ const toyVocab = 257 // bytes, and one end token
 
 func (m *toy) Info() model.Info {
 	return model.Info{Name: "toy", Architecture: "hash", VocabSize: toyVocab, ContextLength: m.context, Deterministic: !m.random,
-		Begin: -1, EndOfText: m.end}
+		Begin: m.beginToken(), EndOfText: m.end}
 }
 
-func (m *toy) Encode(_ context.Context, text []byte, _ model.EncodeOptions) ([]int32, error) {
+func (m *toy) beginToken() int32 {
+	if m.begin == 0 {
+		return -1
+	}
+	return m.begin
+}
+
+func (m *toy) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
 	out := make([]int32, len(text))
 	for i, b := range text {
 		out[i] = int32(b)
+	}
+	if m.begin != 0 && opt.Begin {
+		out = append([]int32{m.begin}, out...)
 	}
 	return out, nil
 }
@@ -63,7 +75,7 @@ func (m *toy) Encode(_ context.Context, text []byte, _ model.EncodeOptions) ([]i
 func (m *toy) Decode(_ context.Context, tokens []int32) ([]byte, error) {
 	var out []byte
 	for _, t := range tokens {
-		if t < 256 {
+		if t < 256 && (m.begin == 0 || t != m.begin) {
 			out = append(out, byte(t))
 		}
 	}
@@ -112,6 +124,9 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 		m.seqs[in.Seq] = append(m.seqs[in.Seq][:in.Start:in.Start], in.Tokens...)
 		for i := range in.Scores { // the last one after the whole context
 			scores(m.seqs[in.Seq][:len(m.seqs[in.Seq])-len(in.Scores)+1+i], in.Scores[i].Values)
+			if m.never != 0 {
+				in.Scores[i].Values[m.never] = float32(math.Inf(-1))
+			}
 		}
 		u.DecodeTokens += int64(len(in.Tokens))
 	}

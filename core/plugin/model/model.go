@@ -68,6 +68,35 @@ type Info struct {
 	Begin     int32   // token that starts a text, -1 if none
 	EndOfText []int32 // tokens that end a text; may be empty
 	Control   []int32 // tokens without text of their own, the ones above included
+
+	// Details tell people what else there is to know of the model as it was
+	// opened, in the order to be shown; see the names below. No program decides
+	// by them.
+	Details []Detail
+}
+
+// Detail is one line of a model's description. Name is snake_case and stands
+// once; Value is one line of printable text of at most 1000 bytes.
+type Detail struct{ Name, Value string }
+
+// Names of details that tools look for, so that all backends use the same.
+const (
+	DetailKernels      = "kernels"       // which implementation of the inner loops runs
+	DetailThreads      = "threads"       // workers of a forward pass
+	DetailFormats      = "formats"       // how weights are stored, with their shares
+	DetailCache        = "cache"         // how keys and values are kept, and what a token takes
+	DetailTokenizer    = "tokenizer"     // kind of tokenizer
+	DetailChatTemplate = "chat_template" // whether there is one
+)
+
+// Detail returns the value of a detail, empty when there is none of the name.
+func (i Info) Detail(name string) string {
+	for _, d := range i.Details {
+		if d.Name == name {
+			return d.Value
+		}
+	}
+	return ""
 }
 
 // Want says for which positions of an input scores are wanted.

@@ -104,12 +104,12 @@ func (*Model) Class() script.Class {
 				Params: []script.Param{promptParam("the context"), {Name: "text", Type: script.String(), Meaning: "the continuation"}},
 				Func: func(c *script.Call) (any, error) {
 					return blocking(c, func() (float64, error) {
-						scored, err := script.Self[*Model](c).Score(c.Context(), []byte(c.String("prompt")), []byte(c.String("text")))
-						sum := 0.0
-						for _, s := range scored {
-							sum += s.SurprisalBits
+						scored, _, err := script.Self[*Model](c).Score(c.Context(), []byte(c.String("prompt")), [][]byte{[]byte(c.String("text"))},
+							generate.ScoreOptions{Sums: true})
+						if err != nil {
+							return 0, err
 						}
-						return sum, err
+						return scored[0].Bits, nil
 					})
 				},
 			},

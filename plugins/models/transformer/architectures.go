@@ -12,8 +12,9 @@ type architecture struct {
 	name string // general.architecture
 	read func(m *meta, vocab int) hyper
 	// ropeFactors names a vector that, when present, divides the rotary
-	// frequencies one by one.
-	ropeFactors string
+	// frequencies one by one. Where it names two, the first serves contexts
+	// within the original one and the second longer ones.
+	ropeFactors []string
 	embed       part
 	block       []part // in every layer
 	head        []part // for the rows whose scores are wanted
@@ -21,7 +22,9 @@ type architecture struct {
 
 // architectures returns the known families.
 func architectures() []architecture {
-	return []architecture{llama(), gemma(), gemma2(), gemma3(), gpt2(), olmo2(), phi3(), qwen2(), qwen3(), stablelm()}
+	return []architecture{
+		llama(), gemma(), gemma2(), gemma3(), gpt2(), olmo2(), phi2(), phi3(), qwen2(), qwen2moe(), qwen3(), qwen3moe(), stablelm(),
+	}
 }
 
 // llama: Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language
@@ -29,8 +32,8 @@ func architectures() []architecture {
 func llama() architecture {
 	return architecture{
 		name:        "llama",
-		read:        readRotary,
-		ropeFactors: "rope_freqs.weight",
+		read:        readLlama,
+		ropeFactors: []string{"rope_freqs.weight"},
 		embed:       lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
@@ -39,10 +42,18 @@ func llama() architecture {
 			attend(),
 			projectBack(),
 			rmsNorm("ffn_norm.weight"),
-			gatedFFN(silu),
+			expertsOr(gatedFFN(silu), silu),
 		},
 		head: rmsHead(),
 	}
+}
+
+func readLlama(m *meta, vocab int) hyper {
+	h := readRotary(m, vocab)
+	if m.whole("expert_count", 0, maxExperts, 0) > 0 {
+		h.experts = readExperts(m, h.ffn, true)
+	}
+	return h
 }
 
 // rmsHead scores the tokens with a matrix of its own or the embedding table.
@@ -72,6 +83,38 @@ func qwen2() architecture {
 		},
 		head: rmsHead(),
 	}
+}
+
+// qwen2moe: Yang et al. 2024, "Qwen2 Technical Report": qwen2 with experts, whose
+// weights are left as the softmax over all has them, beside one that all share.
+func qwen2moe() architecture {
+	a := qwen2()
+	a.name, a.read = "qwen2moe", func(m *meta, vocab int) hyper {
+		h := readRotary(m, vocab)
+		h.experts = readExperts(m, -1, false)
+		h.experts.shared = m.whole("expert_shared_feed_forward_length", 1, maxWidth, h.ffn)
+		return h
+	}
+	a.block = replaceLast(a.block, expertFFN(silu), sharedExpert(silu))
+	return a
+}
+
+// qwen3moe: Yang et al. 2025, "Qwen3 Technical Report": qwen3 with experts, whose
+// weights sum to one.
+func qwen3moe() architecture {
+	a := qwen3()
+	a.name, a.read = "qwen3moe", func(m *meta, vocab int) hyper {
+		h := readRotary(m, vocab)
+		h.experts = readExperts(m, -1, true)
+		return h
+	}
+	a.block = replaceLast(a.block, expertFFN(silu))
+	return a
+}
+
+// replaceLast returns a table with other parts for its last one.
+func replaceLast(block []part, parts ...part) []part {
+	return append(block[:len(block)-1:len(block)-1], parts...)
 }
 
 // qwen3: Yang et al. 2025, "Qwen3 Technical Report".
@@ -183,7 +226,7 @@ func readGemma3(m *meta, vocab int) hyper {
 		h.window = m.whole("attention.sliding_window", 1, maxContext, -1)
 	}
 	h.pattern = m.whole("attention.sliding_window_pattern", 1, maxLayers, 6)
-	h.localRope = rotation{size: h.rope.size, base: m.real("rope.freq_base_swa", math.MaxFloat32, 10000), scale: 1}
+	h.localRope = rotation{size: h.rope.size, base: m.real("rope.freq_base_swa", math.MaxFloat32, 10000), scale: 1, gain: 1}
 	if h.localRope.base <= 1 {
 		m.wrong(m.prefix+"rope.freq_base_swa", "is %g; it must be above 1", h.localRope.base)
 	}
@@ -219,13 +262,44 @@ func olmo2() architecture {
 	}
 }
 
-// phi3: Abdin et al. 2024, "Phi-3 Technical Report", without the two sets of
-// rotary factors of the models for long contexts.
+// phi2: Javaheripi and Bubeck 2023, "Phi-2: The surprising power of small
+// language models". Attention and feed-forward layer share their input, and both
+// are added to the stream.
+func phi2() architecture {
+	return architecture{
+		name:  "phi2",
+		read:  readPhi2,
+		embed: lookUp(),
+		block: []part{
+			layerNorm("attn_norm"),
+			projectEither("attn_qkv", "attn_q", "attn_k", "attn_v"),
+			rotateHalves(),
+			attend(),
+			projectBackBiased(),
+			plainFFN("ffn_up", "ffn_down"),
+		},
+		head: []part{layerNorm("output_norm"), biasedLogits("output")},
+	}
+}
+
+func readPhi2(m *meta, vocab int) hyper {
+	h := readDecoder(m, vocab, normEpsilon)
+	h.rope = readRotation(m, &h)
+	h.localRope = h.rope
+	_, h.stacked = m.file.Tensor("blk.0.attn_qkv.weight")
+	return h
+}
+
+// phi3: Abdin et al. 2024, "Phi-3 Technical Report". The models for long contexts
+// have two sets of rotary factors (Ding et al. 2024, "LongRoPE"). As in
+// llama.cpp, the model's context decides between them; transformers lets every
+// text's length do, and begins anew where a text outgrows the original context.
 func phi3() architecture {
 	return architecture{
-		name:  "phi3",
-		read:  readPhi3,
-		embed: lookUp(),
+		name:        "phi3",
+		read:        readPhi3,
+		ropeFactors: []string{"rope_factors_short.weight", "rope_factors_long.weight"},
+		embed:       lookUp(),
 		block: []part{
 			rmsNorm("attn_norm.weight"),
 			projectStacked("attn_qkv", false),

@@ -17,19 +17,20 @@ func (p *pass) attend() {
 		i, head := item/h.kvHeads, item%h.kvHeads
 		r := p.rows[i]
 		first := (i*h.heads + head*h.group()) * size
-		p.mix(p.workers[worker].scores, r, head, p.q[first:][:h.group()*size], p.mixed[first:][:h.group()*size])
+		p.mix(&p.workers[worker], r, head, p.q[first:][:h.group()*size], p.mixed[first:][:h.group()*size])
 	})
 }
 
 // mix writes the attention of one row's queries that share a key head.
-func (p *pass) mix(scores []float32, r row, head int, q, mixed []float32) {
+func (p *pass) mix(worker *scratch, r row, head int, q, mixed []float32) {
+	scores, kv := worker.scores, worker.lines
 	size, group := p.h.headSize, p.h.group()
 	from := p.h.first(p.layer, r.position)
 	n := r.position + 1 - from
 	for at := 0; at < n; {
 		length := min(n-at, pageTokens-(from+at)%pageTokens)
-		keys := r.seq.keys(p.layer, head, from+at)
-		p.k.Dots(scores[at:], n, keys, size, length, q, size, group, size)
+		keys, stride := r.seq.lines(p.k, kv, p.layer, head, 0, from+at, length)
+		p.k.Dots(scores[at:], n, keys, stride, length, q, size, group, size)
 		at += length
 	}
 	for g := range group {
@@ -43,7 +44,8 @@ func (p *pass) mix(scores []float32, r row, head int, q, mixed []float32) {
 		clear(out)
 		for at := 0; at < n; {
 			length := min(n-at, pageTokens-(from+at)%pageTokens)
-			p.k.AddWeighted(out, r.seq.values(p.layer, head, from+at), size, s[at:at+length])
+			values, stride := r.seq.lines(p.k, kv, p.layer, head, 1, from+at, length)
+			p.k.AddWeighted(out, values, stride, s[at:at+length])
 			at += length
 		}
 		inverse := 1 / sum

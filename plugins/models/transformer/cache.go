@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lab/core/fault"
+	"lab/plugins/models/internal/kernel"
 )
 
 // pageTokens is how many positions a page of the cache holds. Forks share whole
@@ -14,7 +15,9 @@ const pageTokens = 16
 // more than one sequence holds is never written to.
 type page struct {
 	refs int
-	data []float32
+	// Its lines: in float32, or as blocks.
+	floats []float32
+	blocks []byte
 }
 
 // sequence is the cache of one sequence.
@@ -31,10 +34,17 @@ type cache struct {
 	used  int // pages held by sequences
 	idle  []*page
 	seqs  map[uint64]*sequence
+
+	memory    func() (left int64, known bool) // of the machine
+	unchecked int64                           // bytes taken since it was asked
 }
 
+// checkEvery is how much memory is taken between two looks at what the machine
+// has left.
+const checkEvery = 32 << 20
+
 func newCache(h *hyper, limitBytes int64) *cache {
-	c := &cache{h: h, seqs: map[uint64]*sequence{}}
+	c := &cache{h: h, seqs: map[uint64]*sequence{}, memory: availableMemory}
 	c.limit = int(min(limitBytes/c.pageBytes(), 1<<31-1))
 	return c
 }
@@ -54,7 +64,10 @@ func (c *cache) take() *page {
 		p.refs = 1
 		return p
 	}
-	return &page{refs: 1, data: make([]float32, c.pageBytes()/4)}
+	if c.h.cacheFormat == kernel.F32 {
+		return &page{refs: 1, floats: make([]float32, c.pageBytes()/4)}
+	}
+	return &page{refs: 1, blocks: make([]byte, c.pageBytes())}
 }
 
 // drop gives references back.
@@ -108,7 +121,10 @@ func (c *cache) reserve(extensions []extension) ([]*draft, error) {
 		drafts[i] = d
 	}
 	if c.used+missing > c.limit {
-		return nil, c.full(missing)
+		return nil, c.full(drafts, missing)
+	}
+	if err := c.affords(missing); err != nil {
+		return nil, err
 	}
 	for _, d := range drafts {
 		keep := len(d.pages)
@@ -116,19 +132,49 @@ func (c *cache) reserve(extensions []extension) ([]*draft, error) {
 			d.pages = append(d.pages, c.take())
 		}
 		if d.old != nil && d.fresh > 0 && keep < len(d.old.pages) {
-			copy(d.pages[keep].data, d.old.pages[keep].data)
+			copy(d.pages[keep].floats, d.old.pages[keep].floats)
+			copy(d.pages[keep].blocks, d.old.pages[keep].blocks)
 		}
 	}
 	return drafts, nil
 }
 
-// full is the error for a cache that cannot grow by so many pages.
-func (c *cache) full(missing int) error {
-	free := c.limit - c.used
+// full is the error for a cache that cannot grow by so many pages: it says what
+// would fit, and in how large a cache everything would.
+func (c *cache) full(drafts []*draft, missing int) error {
+	free, fit := c.limit-c.used, 0
+	for room := free; fit < len(drafts) && drafts[fit].fresh <= room; fit++ {
+		room -= drafts[fit].fresh
+	}
+	mib := (int64(c.used+missing)*c.pageBytes() + 1<<20 - 1) >> 20
 	return fault.New(fault.Limit, "forward", "KV cache",
-		"%d tokens' worth of pages are needed, %d are free of the %d that the limit of %d bytes allows (%d sequences hold %d)",
-		missing*pageTokens, free*pageTokens, c.limit*pageTokens, int64(c.limit)*c.pageBytes(), len(c.seqs), c.used*pageTokens).
-		Fix("free sequences, use fewer samples at once, or open the model with a larger cache_mib")
+		"%d tokens' worth of pages are needed, %d are free of the %d that the limit of %d bytes allows (%d sequences hold %d); of the %d sequences of this call the first %d would fit",
+		missing*pageTokens, free*pageTokens, c.limit*pageTokens, int64(c.limit)*c.pageBytes(), len(c.seqs), c.used*pageTokens, len(drafts), fit).
+		Fix("free sequences, use fewer samples at once, or open the model with cache_mib of at least %d%s", mib, c.smaller())
+}
+
+// smaller names the setting that makes the cache smaller, where it is not used.
+func (c *cache) smaller() string {
+	if c.h.cacheFormat == kernel.F32 {
+		return ", or with cache_type q8_0"
+	}
+	return ""
+}
+
+// affords refuses to take so many pages when the machine has no memory left for
+// them, which would end the process, or another one.
+func (c *cache) affords(pages int) error {
+	bytes := int64(max(pages-len(c.idle), 0)) * c.pageBytes()
+	if c.unchecked+bytes < checkEvery {
+		c.unchecked += bytes
+		return nil
+	}
+	if left, known := c.memory(); known && bytes > left {
+		return fault.New(fault.Limit, "forward", "KV cache", "%d tokens' worth of pages take %d MiB more, the machine has %d MiB left",
+			pages*pageTokens, bytes>>20, left>>20).Fix("free sequences, or use fewer samples at once%s", c.smaller())
+	}
+	c.unchecked = 0
+	return nil
 }
 
 // commit makes the drafts the sequences.
@@ -203,26 +249,3 @@ func (c *cache) find(op string, id uint64, length int) (*sequence, error) {
 }
 
 func sequenceName(id uint64) string { return fmt.Sprintf("sequence %d", id) }
-
-// A page is laid out by layer, key head, key or value, position, element.
-func (d *draft) line(layer, head, which, position int) []float32 {
-	size := d.h.headSize
-	block := ((layer*d.h.kvHeads+head)*2 + which) * pageTokens
-	return d.pages[position/pageTokens].data[(block+position%pageTokens)*size:]
-}
-
-// keys returns the keys of a position and of those after it in its page, one
-// after another.
-func (d *draft) keys(layer, head, first int) []float32 { return d.line(layer, head, 0, first) }
-
-// values returns the values alike.
-func (d *draft) values(layer, head, first int) []float32 { return d.line(layer, head, 1, first) }
-
-// store keeps the keys and values of all heads at a position.
-func (d *draft) store(layer, position int, keys, values []float32) {
-	size := d.h.headSize
-	for head := range d.h.kvHeads {
-		copy(d.line(layer, head, 0, position), keys[head*size:][:size])
-		copy(d.line(layer, head, 1, position), values[head*size:][:size])
-	}
-}

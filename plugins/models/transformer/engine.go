@@ -34,7 +34,11 @@ type engine struct {
 type options struct {
 	threads    int
 	cacheBytes int64
+	cache      kernel.Format // F32 or Q8_0
+	scaling    scaling
+	context    int // 0: the file's
 	kernels    *kernel.Kernels
+	exact      bool // activations are never rounded
 }
 
 // open checks everything about a file and returns its model. On failure the
@@ -62,6 +66,12 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	}
 	m := newMeta(file, quoted, a.name)
 	e.hyper = a.read(m, e.vocab.tok.Size())
+	if e.hyper.experts.count == 0 {
+		m.only("expert_count", int64(0), "mixtures of experts of this architecture are not supported")
+		m.only("expert_used_count", int64(0), "there are no experts")
+	}
+	e.hyper.cacheFormat = opt.cache
+	e.hyper.stretch(m, opt.scaling, opt.context)
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
@@ -91,8 +101,10 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, err
 	}
 	e.info = e.describe(digest)
+	e.info.Details = e.details(opt)
 	e.pool = newPool(opt.threads)
-	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes)
+	e.pass = newPass(&e.hyper, opt.kernels, e.pool, ropes, newArena(e.info.WeightBytes))
+	e.pass.exact = opt.exact
 	return e, nil
 }
 
@@ -116,7 +128,7 @@ func (e *engine) describe(digest string) model.Info {
 	info := model.Info{
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
 		Digest: digest, Deterministic: true, Hidden: e.hyper.width,
-		Begin: e.vocab.tok.Vocab().BOS, EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
+		Begin: e.vocab.tok.Begin(), EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
 	}
 	for _, key := range []string{"general.name", "general.description"} {
 		if s, found, err := e.file.Text(key); found && err == nil && s != "" {
@@ -137,14 +149,19 @@ func (e *engine) describe(digest string) model.Info {
 func (e *engine) Info() model.Info { return e.info }
 
 // Verify returns the SHA-256 of the file's bytes as they are now. The forward
-// pass computes with these very bytes.
+// pass computes with these very bytes, or with what it packed from them when they
+// had the digest of Info: after any other, it packs anew.
 func (e *engine) Verify(ctx context.Context) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.file == nil {
 		return "", closed("verify", e.name)
 	}
-	return e.file.Digest(ctx)
+	digest, err := e.file.Digest(ctx)
+	if digest != e.info.Digest {
+		e.pass.forget()
+	}
+	return digest, err
 }
 
 // Close gives cache, threads and mapping back. Closing twice is no error.
@@ -155,6 +172,7 @@ func (e *engine) Close() error {
 		return nil
 	}
 	f := e.file
+	e.pass.forget()
 	e.file, e.cache, e.pass = nil, nil, nil
 	e.pool.close()
 	return f.Close()
@@ -205,6 +223,9 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 	if err != nil {
 		return model.Usage{}, err
 	}
+	if err := e.file.Unchanged(ctx, e.info.Digest); err != nil {
+		return model.Usage{}, err
+	}
 	drafts, err := e.cache.reserve(extensions)
 	if err != nil {
 		return model.Usage{}, err
@@ -227,6 +248,7 @@ func (e *engine) Forward(ctx context.Context, batch []model.Input) (model.Usage,
 // passCount is how often the weights were read for a call.
 type passCount struct {
 	body, head int64
+	unread     int64 // bytes of the body's experts that no row of a pass had picked
 }
 
 // compute takes all rows of a batch through the model, maxRows at a time.
@@ -260,6 +282,7 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		}
 		e.pool.end(n, e.weight.bodyMultiplied*int64(n), time.Since(start))
 		count.body++
+		count.unread += e.pass.unread
 		if wanted {
 			count.head++
 		}

@@ -96,7 +96,7 @@ func TestEveryFormatServesInEveryPlace(t *testing.T) {
 			s := wide()
 			s.kind = cycle(from)
 			data := s.bytes(t, uint64(from))
-			e := s.open(t, uint64(from), 1, kernel.Best())
+			e := exactly(s.open(t, uint64(from), 1, kernel.Best()))
 			if got := e.weight.embed[0].format; got != formats[kind] {
 				t.Fatalf("the table is stored as %v", got)
 			}

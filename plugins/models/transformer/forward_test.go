@@ -63,6 +63,34 @@ func TestUsageCountsWhatTheFormulasSay(t *testing.T) {
 	}
 }
 
+// A row is multiplied with the experts it picks, and a pass reads those that any
+// of its rows has picked.
+func TestUsageCountsTheExpertsInUse(t *testing.T) {
+	e := openWith(t, peerPath("mixtral"), 1, kernel.Best())
+	h := e.hyper
+	expert := int64(3 * h.width * h.experts.ffn)
+	layer := int64(h.width*(2*h.heads+2*h.kvHeads)*h.headSize+h.width*h.experts.count) + int64(h.experts.used)*expert
+	one := model.Input{Seq: 1, Tokens: []int32{5}, Want: model.None}
+	u, err := e.Forward(context.Background(), []model.Input{one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(h.layers) * (2*layer + 4*int64(h.heads*h.headSize)); u.FLOPs != want {
+		t.Errorf("%d FLOPs, want %d", u.FLOPs, want)
+	}
+	unused := int64(0)
+	for layer := range h.layers { // F16 but for layer 1
+		size := int64(2)
+		if layer == 1 {
+			size = 4
+		}
+		unused += int64(h.experts.count-h.experts.used) * expert * size
+	}
+	if want := e.weight.bodyBytes - unused + e.weight.embedRowBytes + h.kvBytes()*2; u.BytesMoved != want {
+		t.Errorf("%d bytes moved, want %d", u.BytesMoved, want)
+	}
+}
+
 func TestAttendedPositionsAreThoseWithinTheWindows(t *testing.T) {
 	rows := []struct {
 		name string

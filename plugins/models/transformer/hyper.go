@@ -7,6 +7,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
 )
 
 // hyper are the sizes and constants of a model, all within the bounds that
@@ -14,12 +15,15 @@ import (
 type hyper struct {
 	vocab    int // rows of the embedding table
 	context  int // most tokens in one sequence
+	trained  int // the context that the file names
 	width    int // of the residual stream
 	layers   int
 	heads    int // query heads
 	kvHeads  int // key and value heads; a divisor of heads
 	headSize int
 	ffn      int // width inside the feed-forward layer
+	experts  experts
+	stacked  bool // queries, keys and values come from one tensor, where a file may choose
 	epsilon  float32
 
 	rope      rotation // where a row attends to everything before it
@@ -30,10 +34,11 @@ type hyper struct {
 	// every layer does. A window of 0 is none.
 	window, pattern int
 
-	queryScale   float32 // products of queries and keys are multiplied by it
-	attentionCap float32 // s becomes cap*tanh(s/cap) before the softmax; 0: as it is
-	logitCap     float32 // the same for the scores of the tokens
-	embedScale   float32 // the rows of the embedding table are multiplied by it; 0: as they are
+	queryScale   float32       // products of queries and keys are multiplied by it
+	attentionCap float32       // s becomes cap*tanh(s/cap) before the softmax; 0: as it is
+	logitCap     float32       // the same for the scores of the tokens
+	cacheFormat  kernel.Format // of keys and values in the cache, F32 or Q8_0
+	embedScale   float32       // the rows of the embedding table are multiplied by it; 0: as they are
 }
 
 // local reports whether a layer has a window.
@@ -52,10 +57,10 @@ func (h *hyper) first(layer, position int) int {
 // group is the number of query heads that share a key head.
 func (h *hyper) group() int { return h.heads / h.kvHeads }
 
-// kvBytes is the cache of one token: a key and a value in float32 per layer
-// and key head (formula F2 of the cost model).
+// kvBytes is the cache of one token: a key and a value per layer and key head
+// (formula F2 of the cost model).
 func (h *hyper) kvBytes() int64 {
-	return 2 * int64(h.layers) * int64(h.kvHeads) * int64(h.headSize) * 4
+	return 2 * int64(h.layers) * int64(h.kvHeads) * int64(h.lineBytes())
 }
 
 // meta reads the metadata of one architecture and remembers the first error and
@@ -184,6 +189,7 @@ const (
 	maxLayers   = 1 << 12
 	maxHeads    = 1 << 14
 	maxHeadSize = 1 << 16
+	maxExperts  = 1 << 12
 )
 
 // readDecoder reads what all architectures have, for a vocabulary of so many
@@ -198,6 +204,7 @@ func readDecoder(m *meta, vocab int, epsilon string) hyper {
 		heads:   m.whole("attention.head_count", 1, maxHeads, -1),
 		epsilon: float32(m.real(epsilon, 1, 0)),
 	}
+	h.trained = h.context
 	h.kvHeads = m.whole("attention.head_count_kv", 1, maxHeads, h.heads)
 	if h.heads%h.kvHeads != 0 {
 		m.wrong(m.prefix+"attention.head_count_kv", "is %d, no divisor of the %d query heads", h.kvHeads, h.heads)
@@ -215,8 +222,6 @@ func readDecoder(m *meta, vocab int, epsilon string) hyper {
 	}
 	h.queryScale = float32(1 / math.Sqrt(float64(h.headSize)))
 	m.only("attention.causal", true, "only causal attention is computed")
-	m.only("expert_count", int64(0), "mixtures of experts are not supported")
-	m.only("expert_used_count", int64(0), "mixtures of experts are not supported")
 	m.about("tensor_data_layout")
 	return h
 }

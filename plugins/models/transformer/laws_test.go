@@ -154,9 +154,13 @@ func (s *schedule) forward(o *oracle) {
 
 // runSchedule takes a model through so many random steps.
 func runSchedule(t *testing.T, s shape, threads int, k *kernel.Kernels, steps int) {
-	o := newOracle(t, s, kernel.Best()) // of another implementation, too
-	r := rand.New(rand.NewPCG(uint64(threads), 5))
-	sch := &schedule{t: t, e: s.open(t, 7, threads, k), s: s, r: r, live: map[uint64][]int32{}, text: s.tokens(r, s.context)}
+	driveSchedule(t, newOracle(t, s, kernel.Best()), s.open(t, 7, threads, k), s, threads, steps) // of two implementations, too
+}
+
+// driveSchedule takes an engine through so many random steps.
+func driveSchedule(t *testing.T, o *oracle, e *engine, s shape, seed, steps int) {
+	r := rand.New(rand.NewPCG(uint64(seed), 5))
+	sch := &schedule{t: t, e: e, s: s, r: r, live: map[uint64][]int32{}, text: s.tokens(r, s.context)}
 	sch.create()
 	for range steps {
 		if len(sch.ids) < 12 && r.IntN(4) == 0 {
@@ -209,8 +213,22 @@ func TestALongPromptIsTakenInPiecesWithoutATrace(t *testing.T) {
 	}
 }
 
+// lawful are a llama with random weights and a small model of every architecture.
+func lawful(t *testing.T) map[string]shape {
+	shapes := map[string]shape{"random": small()}
+	for _, name := range peerNames(t) {
+		shapes[name] = storedModel(t, peerPath(name))
+	}
+	return shapes
+}
+
 func TestTheOrderOfABatchChangesNothing(t *testing.T) {
-	s := small()
+	for name, s := range lawful(t) {
+		t.Run(name, func(t *testing.T) { testOrder(t, s) })
+	}
+}
+
+func testOrder(t *testing.T, s shape) {
 	r := rand.New(rand.NewPCG(2, 6))
 	inputs := make([]model.Input, 33)
 	for i := range inputs {
@@ -244,7 +262,12 @@ func TestTheOrderOfABatchChangesNothing(t *testing.T) {
 }
 
 func TestAFailedCallChangesNoSequence(t *testing.T) {
-	s := small()
+	for name, s := range lawful(t) {
+		t.Run(name, func(t *testing.T) { testFailedCall(t, s) })
+	}
+}
+
+func testFailedCall(t *testing.T, s shape) {
 	o := newOracle(t, s, kernel.Best())
 	r := rand.New(rand.NewPCG(3, 6))
 	a, b := s.tokens(r, 20), s.tokens(r, 9)
@@ -261,6 +284,7 @@ func TestAFailedCallChangesNoSequence(t *testing.T) {
 		{"a context that is full", context.Background(), func(*engine) []model.Input {
 			return []model.Input{{Seq: 2, Start: 9, Tokens: a}, {Seq: 1, Start: 20, Tokens: make([]int32, s.context-19)}}
 		}},
+		{"a call cancelled between layers", context.Background(), nil},
 		{"a cancelled call", cancelled, func(*engine) []model.Input {
 			return []model.Input{{Seq: 1, Start: 20, Tokens: b}, {Seq: 2, Start: 9, Tokens: a}, {Seq: 3, Tokens: a}}
 		}},
@@ -279,7 +303,13 @@ func TestAFailedCallChangesNoSequence(t *testing.T) {
 				t.Fatal(err)
 			}
 			used := e.cache.used
-			if _, err := e.Forward(row.ctx, row.fail(e)); err == nil {
+			ctx, batch := row.ctx, []model.Input{{Seq: 1, Start: 20, Tokens: b}, {Seq: 2, Start: 9, Tokens: a}, {Seq: 3, Tokens: a}}
+			if row.fail == nil {
+				ctx = &expiring{Context: ctx, left: min(2, e.hyper.layers-1)}
+			} else {
+				batch = row.fail(e)
+			}
+			if _, err := e.Forward(ctx, batch); err == nil {
 				t.Fatal("the call did not fail")
 			}
 			e.cache.limit = 1000
@@ -298,6 +328,19 @@ func TestAFailedCallChangesNoSequence(t *testing.T) {
 			}
 		})
 	}
+}
+
+// expiring is a context that ends after it was asked so often.
+type expiring struct {
+	context.Context
+	left int
+}
+
+func (e *expiring) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 func TestForksShareMemoryAndFreeingReturnsIt(t *testing.T) {

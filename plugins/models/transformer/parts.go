@@ -39,7 +39,7 @@ func lookUpPlaces(places string) part {
 	return part{
 		name: "look up",
 		needs: func(h *hyper) []need {
-			return []need{{name: embedding, dims: []int{h.width, h.vocab}}, {name: places, dims: []int{h.width, h.context}}}
+			return []need{{name: embedding, dims: []int{h.width, h.vocab}}, {name: places, dims: []int{h.width, h.trained}}}
 		},
 		run: func(p *pass, w []*tensor) {
 			n := p.h.width
@@ -131,6 +131,22 @@ func projectStacked(qkv string, biased bool) part {
 				out = append(out, stacked(need{name: qkv + ".bias", dims: []int{q + 2*kv}}, q, kv, kv)...)
 			}
 			return out
+		},
+		run: runQKV,
+	}
+}
+
+// projectEither is projectStacked with biases or projectQKVBiased, as the file
+// has it.
+func projectEither(qkv, q, k, v string) part {
+	one, three := projectStacked(qkv, true), projectQKVBiased(q, k, v, false)
+	return part{
+		name: one.name,
+		needs: func(h *hyper) []need {
+			if h.stacked {
+				return one.needs(h)
+			}
+			return three.needs(h)
 		},
 		run: runQKV,
 	}
@@ -323,12 +339,18 @@ func stackedFFN(act activation) part {
 }
 
 func runGated(act activation) func(p *pass, w []*tensor) {
-	return func(p *pass, w []*tensor) {
-		p.multiply(p.normed, product{w: w[0], dst: p.inner, up: w[1], store: func(row, first int, up []float32) {
-			act(p.k, p.inner[row*p.h.ffn+first:][:len(up)], up)
-		}})
-		p.multiply(p.inner, product{w: w[2], store: p.addToStream})
-	}
+	return func(p *pass, w []*tensor) { p.gated(act, p.normed, w, p.addToStream) }
+}
+
+// gated computes down·(act(gate·x)*up·x) with the three matrices of a gated layer
+// and hands it to store.
+func (p *pass) gated(act activation, x []float32, w []*tensor, store func(row, first int, y []float32)) {
+	inner := w[0].rows
+	p.inner = grow(p.inner, len(p.rows)*inner)
+	p.multiply(x, product{w: w[0], dst: p.inner, up: w[1], store: func(row, first int, up []float32) {
+		act(p.k, p.inner[row*inner+first:][:len(up)], up)
+	}})
+	p.multiply(p.inner, product{w: w[2], store: store})
 }
 
 // plainFFN adds down·gelu(up·x) to the stream, with a bias in both products
@@ -360,16 +382,29 @@ func logits(output, tied string) part {
 		needs: func(h *hyper) []need {
 			return []need{{name: output, tied: tied, dims: []int{h.width, h.vocab}}}
 		},
-		run: func(p *pass, w []*tensor) {
-			for i, r := range p.rows {
-				copy(r.hidden, p.normed[i*p.h.width:][:p.h.width])
-			}
-			p.multiply(p.normed, product{w: w[0], store: func(row, first int, y []float32) {
-				if p.h.logitCap > 0 {
-					kernel.Cap(y, 1, p.h.logitCap)
-				}
-				copy(p.rows[row].scores[first:], y)
-			}})
-		},
+		run: runLogits,
 	}
+}
+
+// biasedLogits is logits with a bias; output is without ".weight" and ".bias".
+func biasedLogits(output string) part {
+	return part{
+		name: "score the tokens",
+		needs: func(h *hyper) []need {
+			return []need{{name: output + ".weight", dims: []int{h.width, h.vocab}}, {name: output + ".bias", dims: []int{h.vocab}}}
+		},
+		run: runLogits,
+	}
+}
+
+func runLogits(p *pass, w []*tensor) {
+	for i, r := range p.rows {
+		copy(r.hidden, p.normed[i*p.h.width:][:p.h.width])
+	}
+	p.multiply(p.normed, product{w: w[0], bias: p.optional(0, w, 1), store: func(row, first int, y []float32) {
+		if p.h.logitCap > 0 {
+			kernel.Cap(y, 1, p.h.logitCap)
+		}
+		copy(p.rows[row].scores[first:], y)
+	}})
 }

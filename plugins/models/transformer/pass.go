@@ -24,6 +24,8 @@ type pass struct {
 	h    *hyper
 	k    *kernel.Kernels
 	pool *pool
+	// exact multiplies with activations in float32, whatever the weights.
+	exact bool
 	// ropes are those of layers without and with a window; one and the same
 	// where they turn alike.
 	ropes [2]*rope
@@ -35,10 +37,16 @@ type pass struct {
 	branch         []float32 // width; what is normalised before it joins the stream
 	q, mixed       []float32 // heads * headSize
 	key, value     []float32 // kvHeads * headSize
-	inner          []float32 // ffn
+	inner          []float32 // of the feed-forward layer
+	routing        routing
+	unread         int64 // stored bytes of experts that no row has picked
 	vectors        [3][]float32
 	workers        []scratch
 	tasks          []task
+
+	rounded       rounded
+	packedTensors []*tensor
+	memory        *arena
 }
 
 // scratch is the memory of one worker.
@@ -46,6 +54,7 @@ type scratch struct {
 	panel  []float32 // weight rows in float32
 	tile   []float32 // their products with the rows of a pass
 	scores []float32 // of one key head's queries, over the positions
+	lines  []float32 // keys or values of a page, widened
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
@@ -55,8 +64,8 @@ const panelFloats = 6144
 // maxPanel is the most weight rows of a panel.
 const maxPanel = 64
 
-func newPass(h *hyper, k *kernel.Kernels, pool *pool, ropes [2]*rope) *pass {
-	return &pass{h: h, k: k, pool: pool, ropes: ropes, workers: make([]scratch, pool.threads())}
+func newPass(h *hyper, k *kernel.Kernels, pool *pool, ropes [2]*rope, memory *arena) *pass {
+	return &pass{h: h, k: k, pool: pool, ropes: ropes, memory: memory, workers: make([]scratch, pool.threads())}
 }
 
 // extend prepares the tables for positions 0 to n-1.
@@ -84,9 +93,19 @@ func (p *pass) vector(slot int, t *tensor) []float32 {
 	return t.widen(p.k, 0, 1, p.vectors[slot])
 }
 
-// panelSize is how many weight rows of that many columns are widened at a time.
-func panelSize(cols int) int {
-	return min(max(panelFloats/cols, 4), maxPanel) &^ 3
+// panelSize is how many weight rows of a product are taken at a time: of those
+// that are widened, what a near cache holds; of packed ones whole groups, few
+// enough that all workers have a share of a small matrix.
+func (p *pass) panelSize(pr product) int {
+	for _, t := range []*tensor{pr.w, pr.up} {
+		if t == nil {
+			continue
+		}
+		if _, ok := p.packs(t); ok {
+			return min(max(pr.w.rows/(8*p.pool.threads())&^15, 16), maxPanel)
+		}
+	}
+	return min(max(panelFloats/pr.w.cols, 4), maxPanel) &^ 3
 }
 
 // grow returns b with room for n values, keeping nothing.
@@ -101,7 +120,7 @@ func grow(b []float32, n int) []float32 {
 // longest positions.
 func (p *pass) begin(rows []row, longest int) {
 	h, n := p.h, len(rows)
-	p.rows = rows
+	p.rows, p.unread = rows, 0
 	p.stream, p.normed = grow(p.stream, n*h.width), grow(p.normed, n*h.width)
 	p.q, p.mixed = grow(p.q, n*h.heads*h.headSize), grow(p.mixed, n*h.heads*h.headSize)
 	p.key, p.value = grow(p.key, n*h.kvHeads*h.headSize), grow(p.value, n*h.kvHeads*h.headSize)
@@ -110,6 +129,7 @@ func (p *pass) begin(rows []row, longest int) {
 		w := &p.workers[i]
 		w.scores = grow(w.scores, h.group()*longest)
 		w.tile = grow(w.tile, n*maxPanel)
+		w.lines = grow(w.lines, pageTokens*h.lineValues())
 	}
 }
 
@@ -167,10 +187,11 @@ type task struct{ product, first, n int }
 // multiply computes products with the rows of x, each as long as the matrices'
 // columns. The work is split by outputs, so that no sum is.
 func (p *pass) multiply(x []float32, products ...product) {
+	p.prepare(x, products)
 	p.tasks = p.tasks[:0]
 	work := int64(0)
 	for i, pr := range products {
-		size := panelSize(pr.w.cols)
+		size := p.panelSize(pr)
 		for first := 0; first < pr.w.rows; first += size {
 			p.tasks = append(p.tasks, task{i, first, min(size, pr.w.rows-first)})
 		}
@@ -204,6 +225,11 @@ func (p *pass) multiply(x []float32, products ...product) {
 
 // dots multiplies a panel with all rows into y, lines of stride values.
 func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
+	if r, ok := p.packs(w); ok {
+		first := p.k.PackedBytes(w.format, t.first, w.cols)
+		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], len(p.rows), w.cols)
+		return
+	}
 	s := &p.workers[worker]
 	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))
 	panel := w.widen(p.k, t.first, t.n, s.panel)

@@ -84,12 +84,23 @@ func refused(t *testing.T, rows []refusal) {
 func TestHyperparametersThatAreNotUnderstoodAreRefusedByName(t *testing.T) {
 	refused(t, []refusal{
 		{"no architecture", drop("general.architecture"), fault.Data, []string{"general.architecture", "missing"}},
-		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi3, qwen2, qwen3, stablelm"}},
+		{"another architecture", set("general.architecture", "mamba"), fault.Model, []string{"mamba", "known: gemma, gemma2, gemma3, gpt2, llama, olmo2, phi2, phi3, qwen2, qwen2moe, qwen3, qwen3moe, stablelm"}},
 		{"an architecture misspelt", set("general.architecture", "lama"), fault.Model, []string{`did you mean "llama"?`}},
 		{"a key nobody knows", set("llama.attention.clamp_kqv", float32(3)), fault.Model, []string{"llama.attention.clamp_kqv", "not understood"}},
-		{"experts", set("llama.expert_count", uint32(8)), fault.Model, []string{"llama.expert_count", "experts"}},
+		{"experts of which none is used", set("llama.expert_count", uint32(8)), fault.Data, []string{"llama.expert_used_count", "missing"}},
+		{"experts used that are not there", set("llama.expert_used_count", uint32(8)), fault.Model, []string{"llama.expert_used_count", "no experts"}},
+		{"more experts used than there are", func(m *ingredients) {
+			set("llama.expert_count", uint32(2))(m)
+			set("llama.expert_used_count", uint32(3))(m)
+		}, fault.Data, []string{"llama.expert_used_count", "is 3, outside [1, 2]"}},
+		{"experts without end", set("llama.expert_count", uint32(1<<20)), fault.Data, []string{"llama.expert_count", "outside"}},
+		{"experts whose tensors are missing", func(m *ingredients) {
+			set("llama.expert_count", uint32(2))(m)
+			set("llama.expert_used_count", uint32(2))(m)
+		}, fault.Data, []string{`"blk.0.ffn_gate_inp.weight" is missing`}},
 		{"attention that looks ahead", set("llama.attention.causal", false), fault.Model, []string{"llama.attention.causal"}},
-		{"another rope scaling", set("llama.rope.scaling.type", "longrope"), fault.Model, []string{"longrope", "known: linear, none, yarn"}},
+		{"another rope scaling", set("llama.rope.scaling.type", "su"), fault.Model, []string{"su", "known: linear, longrope, none, yarn"}},
+		{"a rope scaling whose factors are missing", set("llama.rope.scaling.type", "longrope"), fault.Data, []string{"longrope", "factors"}},
 		{"no context length", drop("llama.context_length"), fault.Data, []string{"llama.context_length", "missing"}},
 		{"a context of zero", set("llama.context_length", uint32(0)), fault.Data, []string{"llama.context_length", "is 0, outside [1,"}},
 		{"layers without end", set("llama.block_count", uint32(1<<31)), fault.Data, []string{"llama.block_count", "outside"}},
@@ -141,7 +152,16 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 		}, fault.Data, []string{"token_embd.weight", "[64 300]", "[64 299]"}},
 		{"another vocabulary size", set("llama.vocab_size", uint32(301)), fault.Data, []string{"llama.vocab_size", "301", "300"}},
 		{"no tokenizer", drop("tokenizer.ggml.model"), fault.Data, []string{"tokenizer.ggml.model", "missing"}},
-		{"another tokenizer", set("tokenizer.ggml.model", "gpt2"), fault.Model, []string{"gpt2", "known: llama"}},
+		{"another tokenizer", set("tokenizer.ggml.model", "bert"), fault.Model, []string{"bert", "known: gpt2, llama"}},
+		{"byte-level merges without a way to split", set("tokenizer.ggml.model", "gpt2"), fault.Data, []string{"tokenizer.ggml.pre", "missing"}},
+		{"byte-level merges without merges", func(m *ingredients) {
+			set("tokenizer.ggml.model", "gpt2")(m)
+			set("tokenizer.ggml.pre", "gpt-2")(m)
+		}, fault.Data, []string{"tokenizer.ggml.merges", "missing"}},
+		{"a way to split that nobody knows", func(m *ingredients) {
+			byteLevelTokens(s.vocab)(m)
+			set("tokenizer.ggml.pre", "gpt-9")(m)
+		}, fault.Model, []string{"gpt-9", "known: a.x-4.0, bloom"}},
 		{"no tokens", drop("tokenizer.ggml.tokens"), fault.Data, []string{"tokenizer.ggml.tokens", "missing"}},
 		{"scores for other tokens", set("tokenizer.ggml.scores", []float32{1}), fault.Data, []string{"tokenizer.ggml.scores", "300 float32"}},
 		{"a NaN score", set("tokenizer.ggml.scores", many), fault.Data, []string{"token 5", "NaN"}},
@@ -260,5 +280,7 @@ func FuzzOpen(f *testing.F) {
 	blocks := shape{vocab: 262, context: 8, width: 32, layers: 1, heads: 2, kvHeads: 1, headSize: 16, ffn: 32,
 		kind: func(name string) gguf.Type { return kinds()[len(name)%5+2] }} // Q4_0 to Q8_0
 	f.Add(blocks.bytes(f, 7))
+	s.edit = mixture(3, 2, func(_, expert, column int) float32 { return float32(expert - column) })
+	f.Add(s.bytes(f, 7))
 	f.Fuzz(func(t *testing.T, data []byte) { mangled(t, data) })
 }

@@ -13,12 +13,14 @@ type rotation struct {
 	size  int     // leading elements of a head that are rotated; even, 0 for none
 	base  float64 // of the angles' geometric series
 	scale float64 // positions are divided by it
-	gain  float64 // what is rotated is multiplied by it; 0: as it is
+	gain  float64 // what is rotated is multiplied by it
 	// yarn divides positions by scale only for slow frequencies, those that
 	// turn less than once in origin positions; fast ones, more than 32 turns,
 	// stay as they are, and those between are mixed.
 	yarn   bool
 	origin int
+	// factors says that the frequencies must have divisors of their own.
+	factors bool
 }
 
 // readRotation reads the rotary position embedding.
@@ -37,6 +39,7 @@ func readRotation(m *meta, h *hyper) rotation {
 		m.wrong(m.prefix+"rope.freq_base", "is %g; it must be above 1", r.base)
 	}
 	r.origin = m.whole("rope.scaling.original_context_length", 1, maxContext, h.context)
+	r.gain = m.real("rope.scaling.attn_factor", 1<<10, 1)
 	m.about("rope.scaling.finetuned")
 	kind, found, err := m.file.Text(m.prefix + "rope.scaling.type")
 	m.about("rope.scaling.type")
@@ -46,13 +49,13 @@ func readRotation(m *meta, h *hyper) rotation {
 	case found && kind == "none":
 		r.scale = 1
 	case found && kind == "yarn":
-		// Peng et al. 2023, "YaRN", equation 22: the temperature of the softmax
-		// is changed by multiplying what is rotated.
 		r.yarn = true
-		r.gain = (1 + float64(0.1*kernel.Log(max(r.scale, 1)))) * m.real("rope.scaling.attn_factor", 1<<10, 1)
+		r.gain *= yarnGain(r.scale)
+	case found && kind == "longrope":
+		r.factors = true
 	case found && kind != "linear":
 		m.fail(fault.New(fault.Model, "open model", m.name, "metadata %q is %s", m.prefix+"rope.scaling.type", fault.Quote(kind, 40)).
-			Fix("known: linear, none, yarn"))
+			Fix("known: linear, longrope, none, yarn"))
 	}
 	return r
 }
@@ -71,9 +74,6 @@ type rope struct {
 // machine has the same tables.
 func newRope(spec rotation, factors []float32) *rope {
 	r := &rope{frequency: make([]float64, spec.size/2), gain: spec.gain}
-	if r.gain == 0 {
-		r.gain = 1
-	}
 	if spec.size == 0 {
 		return r // nothing is rotated
 	}

@@ -10,13 +10,15 @@
 // a row's positions in ascending order.
 //
 // The forward pass is a table of named parts per architecture (parts.go,
-// architectures.go): llama with its relatives, gemma 1 to 3, qwen 2 and 3, phi3
-// without the factors of its long contexts, olmo2, stablelm and gpt2. What is
-// not known, an architecture, a metadata key, a tensor or its type, is
+// architectures.go): llama with its relatives, Mixtral among them, gemma 1 to 3,
+// qwen 2 and 3 with experts and without, phi 2 and 3, olmo2, stablelm and gpt2.
+// What is not known, an architecture, a metadata key, a tensor or its type, is
 // refused by name: a model that is nearly computed is worse than none.
 //
-// Weights stay as they are stored, in any of the formats of package kernel, and
-// are widened to float32 when they are multiplied.
+// Weights keep their stored precision, in any of the formats of package kernel.
+// Those in blocks are multiplied as whole numbers with activations rounded to 8
+// bits, as ggml does, unless the setting "activations" asks for float32; the
+// others are widened to float32. The model "tiny" is always computed in float32.
 //
 // Not here: sampling, text beyond tokens and pieces, and training (folder
 // train). Start with [Tiny] or [GGUF], then engine.go, pass.go and
@@ -47,6 +49,7 @@ const source = "Vaswani et al. 2017; Touvron et al. 2023 (Llama); GGUF specifica
 // Backend opens models of one kind.
 type Backend struct {
 	declaration model.Declaration
+	exact       bool // whatever the settings
 	open        func(ref string) (*gguf.File, string, error)
 }
 
@@ -59,6 +62,7 @@ func Tiny() *Backend {
 			Summary: "a small Llama transformer, trained on text of the grammar backend and embedded in lab",
 			Source:  source, Params: settings(),
 		},
+		exact: true,
 		open: func(ref string) (*gguf.File, string, error) {
 			if ref != "tiny" {
 				return nil, "", fault.New(fault.Usage, "open model", fmt.Sprintf("%q", ref), "the backend tiny opens only its own model").
@@ -78,7 +82,7 @@ func GGUF() *Backend {
 			Summary:  "decoder-only transformers in GGUF files, with float or quantised weights (Q2_K to Q8_0)",
 			Source:   source,
 			Patterns: []string{"*.gguf"},
-			Params:   settings(),
+			Params:   append(settings(), activationsSetting()),
 		},
 		open: func(ref string) (*gguf.File, string, error) {
 			if ref == "gguf" {
@@ -104,8 +108,30 @@ func settings() param.Specs {
 			Name: "cache_mib", Type: param.Int, Default: int64(1024), Min: 1, Max: 1 << 20, Unit: "MiB",
 			Meaning: "most memory that the KV caches of all sequences together may take; beyond it a forward call is refused.",
 		},
+		{
+			Name: "cache_type", Type: param.Text, Default: "f32", Choices: []string{"f32", "q8_0"},
+			Meaning: "how keys and values are kept: as they are, or rounded to 8 bits in blocks of 32, which takes about 3.7 times less memory and changes scores a little.",
+		},
+		{
+			Name: "context", Type: param.Int, Default: int64(0), Min: 0, Max: maxContext, Unit: "tokens",
+			Meaning: "most tokens in one sequence; 0 takes what the file names, and more than that needs rope.",
+		},
+		{
+			Name: "rope", Type: param.Text, Default: "",
+			Meaning: "how rotary positions are scaled: none, linear:FACTOR or yarn:FACTOR; empty does as the file says.",
+		},
 	}
 }
+
+// activationsSetting says how precisely quantised weights are multiplied.
+func activationsSetting() param.Spec {
+	return param.Spec{
+		Name: "activations", Type: param.Text, Default: rounded8, Choices: []string{rounded8, unrounded},
+		Meaning: "what quantised weights are multiplied with: rounded to 8 bits in blocks, as llama.cpp does, or float32, which is slower and has no such error.",
+	}
+}
+
+const rounded8, unrounded = "rounded", "float32"
 
 // Declare returns what the host may know before a model is open.
 func (b *Backend) Declare() model.Declaration { return b.declaration }
@@ -122,7 +148,17 @@ func (b *Backend) Open(ctx context.Context, ref string, set param.Values) (model
 	if threads == 0 {
 		threads = min(runtime.GOMAXPROCS(0), 16)
 	}
-	e, err := open(ctx, file, name, options{threads: threads, cacheBytes: set.Int("cache_mib") << 20, kernels: kernel.Best()})
+	opt := options{threads: threads, cacheBytes: set.Int("cache_mib") << 20, context: int(set.Int("context")), kernels: kernel.Best(),
+		exact: b.exact || set.Text("activations") == unrounded}
+	if set.Text("cache_type") == "q8_0" {
+		opt.cache = kernel.Q8_0
+	}
+	opt.scaling, err = parseScaling(set.Text("rope"))
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	e, err := open(ctx, file, name, opt)
 	if err != nil {
 		_ = file.Close() // the first error is the one to tell
 		return nil, err

@@ -6,11 +6,11 @@ import "lab/core/plugin/model"
 // batch alone:
 //
 //   - FLOPs (F3 and F4 of the cost model): 2 per weight that a token is
-//     multiplied with, the matrix of the scores for wanted rows only, and
+//     multiplied with (of experts, those it picks), the matrix of the scores for wanted rows only, and
 //     4*heads*headSize per layer and attended position; the token's own counts,
 //     and in a layer with a window only those within.
-//   - BytesMoved (F7): the stored weights once per pass of maxRows tokens (the
-//     matrix of the scores where a pass has wanted rows), the embedding row and
+//   - BytesMoved (F7): the stored weights once per pass of maxRows tokens (of
+//     experts, those that a token of the pass has picked; the matrix of the scores where a pass has wanted rows), the embedding row and
 //     the new keys and values of every token, and for every token the keys and
 //     values it attends to.
 //
@@ -37,7 +37,7 @@ func (e *engine) usage(batch []model.Input, passes passCount, seconds float64) m
 		u.PrefillSeconds = seconds * float64(prefillFLOPs) / float64(u.FLOPs)
 		u.DecodeSeconds = seconds * float64(u.FLOPs-prefillFLOPs) / float64(u.FLOPs)
 	}
-	u.BytesMoved = passes.body*e.weight.bodyBytes + passes.head*e.weight.headBytes +
+	u.BytesMoved = passes.body*e.weight.bodyBytes - passes.unread + passes.head*e.weight.headBytes +
 		tokens*e.weight.embedRowBytes + attended*(e.hyper.kvBytes()/int64(e.hyper.layers)) + tokens*e.hyper.kvBytes()
 	u.CacheBytes = e.cache.bytes()
 	return u

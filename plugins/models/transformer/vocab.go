@@ -3,6 +3,7 @@ package transformer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,40 +11,53 @@ import (
 
 	"lab/core/fault"
 	"lab/core/plugin/model"
+	"lab/plugins/models/internal/bpe"
 	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/spm"
+	"lab/plugins/models/internal/token"
 )
 
 // vocabulary is a model's tokenizer and the tokens that end a text. It does not
 // change after it was read and is safe for concurrent use.
 type vocabulary struct {
-	tok *spm.Tokenizer
+	tok *token.Tokenizer
 	end []int32
+}
+
+// tokenizers are the kinds known here, by tokenizer.ggml.model.
+var tokenizers = map[string]func(*vocabReader, pieces) (*token.Tokenizer, error){
+	"llama": (*vocabReader).sentencePiece,
+	"gpt2":  (*vocabReader).byteLevel,
 }
 
 // newVocabulary reads the tokenizer of a file.
 func newVocabulary(file *gguf.File, quoted string) (*vocabulary, error) {
 	r := &vocabReader{file: file, quoted: quoted}
-	v := r.read()
+	kind, found, err := r.file.Text(prefix + "model")
+	if must(r, prefix+"model", kind, found, err); r.err != nil {
+		return nil, r.err
+	}
+	read, known := tokenizers[kind]
+	if !known {
+		return nil, fault.New(fault.Model, "open model", quoted, "tokenizer %s is not supported", fault.Quote(kind, 40)).
+			Fix("known: %s", strings.Join(slices.Sorted(maps.Keys(tokenizers)), ", "))
+	}
+	p := r.pieces()
 	if r.err != nil {
 		return nil, r.err
 	}
-	out := &vocabulary{}
-	var err error
-	if out.tok, err = spm.New(v); err != nil {
-		return nil, fault.Wrap(err, fault.Data, "open model", quoted)
+	out := &vocabulary{end: r.endTokens(&p)}
+	if r.err != nil {
+		return nil, r.err
 	}
-	for _, id := range []int32{v.EOS, r.id("tokenizer.ggml.eot_token_id"), r.id("tokenizer.ggml.eom_token_id")} {
-		if id >= 0 && !slices.Contains(out.end, id) {
-			out.end = append(out.end, id)
-		}
+	out.tok, err = read(r, p)
+	if r.err != nil {
+		return nil, r.err
 	}
-	for _, id := range out.end {
-		if int(id) >= out.tok.Size() {
-			r.fail(fault.New(fault.Data, "open model", quoted, "the end token %d is outside the vocabulary of %d", id, out.tok.Size()))
-		}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.KindOf(err), "open model", quoted)
 	}
-	return out, r.err
+	return out, nil
 }
 
 // vocabReader reads tokenizer metadata and remembers the first error.
@@ -103,42 +117,135 @@ func (r *vocabReader) refuse(key, why string) {
 	}
 }
 
-func (r *vocabReader) read() spm.Vocab {
-	const prefix = "tokenizer.ggml."
-	kind, found, err := r.file.Text(prefix + "model")
-	if must(r, prefix+"model", kind, found, err); r.err != nil {
-		return spm.Vocab{}
-	}
-	if kind != "llama" {
-		r.fail(fault.New(fault.Model, "open model", r.quoted, "tokenizer %s is not supported", fault.Quote(kind, 40)).Fix("known: llama"))
-		return spm.Vocab{}
-	}
-	pieces, found, err := r.file.Texts(prefix+"tokens", -1)
-	must(r, prefix+"tokens", pieces, found, err)
-	scores, found, err := r.file.Floats(prefix+"scores", len(pieces))
-	must(r, prefix+"scores", scores, found, err)
-	types, found, err := r.file.Ints(prefix+"token_type", len(pieces))
+// prefix begins the metadata keys of a tokenizer.
+const prefix = "tokenizer.ggml."
+
+// pieces is what every kind of tokenizer reads.
+type pieces struct {
+	spelled []string
+	types   []token.Type
+	bos     int32
+	eos     int32
+}
+
+func (r *vocabReader) pieces() pieces {
+	p := pieces{bos: r.id(prefix + "bos_token_id"), eos: r.id(prefix + "eos_token_id")}
+	var found bool
+	var err error
+	p.spelled, found, err = r.file.Texts(prefix+"tokens", -1)
+	must(r, prefix+"tokens", p.spelled, found, err)
+	types, found, err := r.file.Ints(prefix+"token_type", len(p.spelled))
 	must(r, prefix+"token_type", types, found, err)
-	v := spm.Vocab{
-		Pieces: pieces, Scores: scores, Types: make([]spm.Type, len(types)),
-		BOS: r.id(prefix + "bos_token_id"), EOS: r.id(prefix + "eos_token_id"), Unknown: r.id(prefix + "unknown_token_id"),
-		AddSpacePrefix: r.flag(prefix+"add_space_prefix", true),
-	}
-	// SentencePiece models start a text with BOS unless the file says otherwise.
-	v.AddBOS = r.flag(prefix+"add_bos_token", v.BOS >= 0)
+	p.types = make([]token.Type, len(types))
 	for i, t := range types {
 		if t < 1 || t > 6 {
 			r.fail(fault.New(fault.Data, "open model", r.quoted, "token %d has the type %d; types are 1 to 6", i, t))
 			break
 		}
-		v.Types[i] = spm.Type(t)
+		p.types[i] = token.Type(t)
 	}
 	r.refuse(prefix+"add_eos_token", "an end token after every text is not supported")
+	return p
+}
+
+// sentencePiece reads a tokenizer of SentencePiece's kind.
+func (r *vocabReader) sentencePiece(p pieces) (*token.Tokenizer, error) {
+	scores, found, err := r.file.Floats(prefix+"scores", len(p.spelled))
+	must(r, prefix+"scores", scores, found, err)
+	v := spm.Vocab{
+		Pieces: p.spelled, Scores: scores, Types: p.types, BOS: p.bos, EOS: p.eos, Unknown: r.id(prefix + "unknown_token_id"),
+		AddSpacePrefix: r.flag(prefix+"add_space_prefix", true),
+		// SentencePiece models start a text with BOS unless the file says otherwise.
+		AddBOS: r.flag(prefix+"add_bos_token", p.bos >= 0),
+	}
 	r.refuse(prefix+"remove_extra_whitespaces", "text is not normalised here")
 	if _, found := r.file.Value(prefix + "precompiled_charsmap"); found {
 		r.fail(fault.New(fault.Model, "open model", r.quoted, "the tokenizer normalises text with a character map, which is not supported"))
 	}
-	return v
+	if r.err != nil {
+		return nil, r.err
+	}
+	tok, err := spm.New(v)
+	if err != nil {
+		return nil, err
+	}
+	return tok.Tokenizer, nil
+}
+
+// byteLevel reads a tokenizer of GPT-2's kind.
+func (r *vocabReader) byteLevel(p pieces) (*token.Tokenizer, error) {
+	pre, found, err := r.file.Text(prefix + "pre")
+	if err == nil && !found {
+		err = fault.New(fault.Data, "open model", r.quoted, "metadata %q is missing, which says how text is split into words", prefix+"pre").
+			Fix("convert the model again with a converter of 2024 or later")
+	}
+	must(r, prefix+"pre", pre, true, err)
+	merges, found, err := r.file.Texts(prefix+"merges", -1)
+	must(r, prefix+"merges", merges, found, err)
+	r.refuse(prefix+"add_space_prefix", "byte-level merges put no space before a text here")
+	if p.bos >= 0 && int(p.bos) < len(p.types) && p.types[p.bos] == token.UserDefined {
+		p.types[p.bos] = token.Control
+	}
+	v := bpe.Vocab{
+		Pieces: p.spelled, Types: p.types, Merges: merges, Pre: pre, BOS: p.bos,
+		// As llama.cpp has it for files that do not say.
+		AddBOS: r.flag(prefix+"add_bos_token", p.bos >= 0 && bpe.BeginsTexts(pre)),
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	tok, err := bpe.New(v)
+	if err != nil {
+		return nil, err
+	}
+	return tok.Tokenizer, nil
+}
+
+// endNames are tokens that end a turn or a text by their name: files name one
+// end token in their metadata, and chat models have another for the end of a
+// turn. llama.cpp stops at the same ones.
+var endNames = []string{
+	"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "<|eom_id|>", "<EOT>", "_<EOT>",
+	"<|end_of_text|>", "<end_of_utterance>",
+}
+
+// endTokens returns the tokens that end a text: those that the metadata name,
+// and special tokens of a telling name. A user-defined token among them becomes
+// a control token, so that no text of a user is read as one.
+func (r *vocabReader) endTokens(p *pieces) []int32 {
+	var out []int32
+	for _, id := range []int32{p.eos, r.id(prefix + "eot_token_id"), r.id(prefix + "eom_token_id")} {
+		if int(id) >= len(p.spelled) {
+			r.fail(fault.New(fault.Data, "open model", r.quoted, "the end token %d is outside the vocabulary of %d", id, len(p.spelled)))
+			return nil
+		}
+		if id >= 0 && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	special := map[string]int32{}
+	for id, t := range p.types {
+		if t == token.Control || t == token.UserDefined {
+			special[p.spelled[id]] = int32(id)
+		}
+	}
+	_, returns := special["<|return|>"]
+	_, calls := special["<|call|>"]
+	for _, name := range endNames {
+		id, found := special[name]
+		if name == "<|end|>" && returns && calls {
+			continue // there it ends a message, after which the model goes on
+		}
+		if found && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	for _, id := range out {
+		if p.types[id] == token.UserDefined {
+			p.types[id] = token.Control
+		}
+	}
+	return out
 }
 
 // printable returns s with everything that could confuse a terminal escaped.
@@ -151,7 +258,7 @@ func printable(s string) string {
 	return s
 }
 
-// Encode returns the tokens of a text, as [spm.Tokenizer.EncodePrompt] says.
+// Encode returns the tokens of a text, as [token.Tokenizer.EncodePrompt] says.
 func (e *engine) Encode(_ context.Context, text []byte, opt model.EncodeOptions) ([]int32, error) {
 	return e.vocab.tok.EncodePrompt(text, opt.Begin, opt.Special)
 }

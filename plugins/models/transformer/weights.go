@@ -10,15 +10,16 @@ import (
 	"lab/plugins/models/internal/kernel"
 )
 
-// tensor is a stored matrix (or, with one row, a vector), used where it lies:
-// rows are widened to float32 when they are needed, so that the bytes that are
-// digested are the ones that are computed with.
+// tensor is a stored matrix (or, with one row, a vector): the bytes that are
+// digested. Rows are widened to float32 when they are needed; a matrix in blocks
+// is packed instead when it is first multiplied with (packed.go).
 type tensor struct {
 	name       string
 	format     kernel.Format
 	rows, cols int
 	data       []byte
 	floats     []float32 // data as float32, when it is stored so and aligned
+	packed     []byte    // nil until it is needed
 }
 
 // bytes is the stored size.
@@ -65,18 +66,31 @@ type need struct {
 	// first and take are the rows (of a vector, the elements) that are wanted of
 	// a tensor which holds several one after another; a take of 0 wants all.
 	first, take int
+	// spare needs are read but not counted as multiplied with every row: the
+	// experts beyond as many as a row picks.
+	spare  bool
+	vector bool // is multiplied with, and may be stored as a matrix of one row
 }
 
 // multiplied returns the number of weights that a row is multiplied with.
 func (n need) multiplied() int64 {
-	if len(n.dims) != 2 {
+	if len(n.dims) < 2 && !n.vector || n.spare {
 		return 0
 	}
-	rows := n.dims[1]
+	rows := rowsOf(n.dims)
 	if n.take > 0 {
 		rows = n.take
 	}
 	return int64(n.dims[0]) * int64(rows)
+}
+
+// rowsOf is the number of rows in a tensor of such sizes, one for a vector.
+func rowsOf(dims []int) int {
+	n := 1
+	for _, d := range dims[1:] {
+		n *= d
+	}
+	return n
 }
 
 // formats are the storage types that are computed with. Q8_K is none: it is what
@@ -122,7 +136,7 @@ func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 	}
 	again := l.used[name]
 	l.used[name] = true
-	if !slices.Equal(t.Dims, n.dims) {
+	if !slices.Equal(t.Dims, n.dims) && !(n.vector && slices.Equal(t.Dims, append(n.dims, 1))) {
 		return nil, fault.New(fault.Data, "open model", l.name, "tensor %q has the shape %v; the metadata asks for %v", name, t.Dims, n.dims)
 	}
 	format, ok := formats[t.Type]
@@ -130,10 +144,7 @@ func (l *loader) tensor(prefix string, n need, what string) (*tensor, error) {
 		return nil, fault.New(fault.Model, "open model", l.name, "tensor %q is stored as %v", name, t.Type).
 			Fix("known: %s; convert the file to one of them", knownFormats())
 	}
-	out := &tensor{name: name, format: format, cols: t.Dims[0], rows: 1, data: l.file.Data(t)}
-	if len(t.Dims) == 2 {
-		out.rows = t.Dims[1]
-	}
+	out := &tensor{name: name, format: format, cols: t.Dims[0], rows: rowsOf(t.Dims), data: l.file.Data(t)}
 	if format == kernel.F32 {
 		out.floats, _ = kernel.View(out.data)
 	}
@@ -196,11 +207,8 @@ func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, e
 	l := &loader{file: file, name: name, used: map[string]bool{}}
 	w := &weights{}
 	var err error
-	if a.ropeFactors != "" {
-		factors := need{name: a.ropeFactors, dims: []int{h.rope.size / 2}, optional: true}
-		if w.ropeFactors, err = l.tensor("", factors, "rotate"); err != nil {
-			return nil, err
-		}
+	if w.ropeFactors, err = l.factors(a.ropeFactors, h); err != nil {
+		return nil, err
 	}
 	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
 		return nil, err
@@ -229,6 +237,30 @@ func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, e
 		w.headBytes += bytes
 	}
 	return w, l.finish(a.name)
+}
+
+// factors finds the divisors of the rotary frequencies, nil where the file has
+// none.
+func (l *loader) factors(names []string, h *hyper) (*tensor, error) {
+	var found []*tensor
+	for i, name := range names {
+		// Where there is one of two, there must be the other.
+		t, err := l.tensor("", need{name: name, dims: []int{h.rope.size / 2}, optional: i == 0 || found[0] == nil}, "rotate")
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, t)
+	}
+	switch {
+	case len(found) == 0 || found[0] == nil:
+		if h.rope.factors {
+			return nil, fault.New(fault.Data, "open model", l.name, "the rotary scaling is longrope, but there are no factors for it")
+		}
+		return nil, nil
+	case len(found) == 2 && h.context > h.rope.origin:
+		return found[1], nil
+	}
+	return found[0], nil
 }
 
 // part finds the tensors of one part.

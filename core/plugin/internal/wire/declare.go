@@ -2,6 +2,9 @@ package wire
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"lab/core/fault"
 	"lab/core/plugin/model"
@@ -215,8 +218,47 @@ func PutInfo(i model.Info) *Info {
 		VocabSize: uint32(i.VocabSize), ContextLength: uint32(i.ContextLength),
 		Parameters: i.Parameters, WeightBytes: i.WeightBytes, Digest: i.Digest,
 		Deterministic: i.Deterministic, TopN: uint32(i.TopN), Hidden: uint32(i.Hidden), Begin: i.Begin,
-		EndOfText: bytesOf(i.EndOfText), Control: bytesOf(i.Control),
+		EndOfText: bytesOf(i.EndOfText), Control: bytesOf(i.Control), Details: putDetails(i.Details),
 	}
+}
+
+func putDetails(details []model.Detail) []*Detail {
+	var out []*Detail
+	for _, d := range details {
+		out = append(out, &Detail{Name: d.Name, Value: d.Value})
+	}
+	return out
+}
+
+// Bounds of the details of a model.
+const (
+	mostDetails   = 64
+	longestDetail = 1000
+)
+
+func getDetails(m *Info) ([]model.Detail, error) {
+	bad := func(format string, args ...any) ([]model.Detail, error) {
+		return nil, fault.New(fault.Plugin, "open model", fault.Quote(m.GetName(), 64), format, args...)
+	}
+	if n := len(m.GetDetails()); n > mostDetails {
+		return bad("it has %d details, more than %d", n, mostDetails)
+	}
+	var out []model.Detail
+	seen := map[string]bool{}
+	for _, d := range m.GetDetails() {
+		name, value := d.GetName(), d.GetValue()
+		switch {
+		case !param.IsName(name) || seen[name]:
+			return bad("the name of its detail %s is not snake_case, or is there twice", fault.Quote(name, 64))
+		case len(value) > longestDetail:
+			return bad("its detail %s has %d bytes, more than %d", name, len(value), longestDetail)
+		case !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+			return bad("its detail %s is not one line of printable text", name)
+		}
+		seen[name] = true
+		out = append(out, model.Detail{Name: name, Value: value})
+	}
+	return out, nil
 }
 
 // GetInfo returns the description in a message. A plugin error names the field
@@ -250,10 +292,14 @@ func GetInfo(m *Info) (model.Info, error) {
 	if err != nil {
 		return model.Info{}, err
 	}
+	details, err := getDetails(m)
+	if err != nil {
+		return model.Info{}, err
+	}
 	return model.Info{
 		Name: m.GetName(), Architecture: m.GetArchitecture(), Description: m.GetDescription(),
 		VocabSize: vocab, ContextLength: int(m.GetContextLength()), Parameters: m.GetParameters(),
 		WeightBytes: m.GetWeightBytes(), Digest: m.GetDigest(), Deterministic: m.GetDeterministic(),
-		TopN: int(m.GetTopN()), Hidden: int(m.GetHidden()), Begin: m.GetBegin(), EndOfText: end, Control: control,
+		TopN: int(m.GetTopN()), Hidden: int(m.GetHidden()), Begin: m.GetBegin(), EndOfText: end, Control: control, Details: details,
 	}, nil
 }

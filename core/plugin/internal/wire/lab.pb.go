@@ -2410,6 +2410,9 @@ type Info struct {
 	EndOfText     []byte `protobuf:"bytes,12,opt,name=end_of_text,json=endOfText,proto3" json:"end_of_text,omitempty"` // int32 tokens that end a text
 	Control       []byte `protobuf:"bytes,13,opt,name=control,proto3" json:"control,omitempty"`                        // int32 tokens without text, those above included
 	Hidden        uint32 `protobuf:"varint,14,opt,name=hidden,proto3" json:"hidden,omitempty"`                         // numbers in a hidden state that Forward may be asked for, at most 2^20; 0: none
+	// What else is worth telling people of the model as it was opened, in the order
+	// to be shown: at most 64 entries of distinct names. No program decides by them.
+	Details       []*Detail `protobuf:"bytes,15,rep,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2542,6 +2545,65 @@ func (x *Info) GetHidden() uint32 {
 	return 0
 }
 
+func (x *Info) GetDetails() []*Detail {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type Detail struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`   // snake_case: "kernels", "formats"
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"` // one line of printable text, at most 1000 bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Detail) Reset() {
+	*x = Detail{}
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Detail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Detail) ProtoMessage() {}
+
+func (x *Detail) ProtoReflect() protoreflect.Message {
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Detail.ProtoReflect.Descriptor instead.
+func (*Detail) Descriptor() ([]byte, []int) {
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Detail) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Detail) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type CloseRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Model         uint64                 `protobuf:"varint,1,opt,name=model,proto3" json:"model,omitempty"`
@@ -2551,7 +2613,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2625,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[26]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2638,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{26}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CloseRequest) GetModel() uint64 {
@@ -2594,7 +2656,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2606,7 +2668,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[27]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2619,7 +2681,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{27}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{28}
 }
 
 type EncodeRequest struct {
@@ -2634,7 +2696,7 @@ type EncodeRequest struct {
 
 func (x *EncodeRequest) Reset() {
 	*x = EncodeRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2708,7 @@ func (x *EncodeRequest) String() string {
 func (*EncodeRequest) ProtoMessage() {}
 
 func (x *EncodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[28]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2721,7 @@ func (x *EncodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncodeRequest.ProtoReflect.Descriptor instead.
 func (*EncodeRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{28}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EncodeRequest) GetModel() uint64 {
@@ -2699,7 +2761,7 @@ type EncodeResponse struct {
 
 func (x *EncodeResponse) Reset() {
 	*x = EncodeResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2711,7 +2773,7 @@ func (x *EncodeResponse) String() string {
 func (*EncodeResponse) ProtoMessage() {}
 
 func (x *EncodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[29]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2724,7 +2786,7 @@ func (x *EncodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncodeResponse.ProtoReflect.Descriptor instead.
 func (*EncodeResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{29}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EncodeResponse) GetTokens() []byte {
@@ -2744,7 +2806,7 @@ type DecodeRequest struct {
 
 func (x *DecodeRequest) Reset() {
 	*x = DecodeRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2756,7 +2818,7 @@ func (x *DecodeRequest) String() string {
 func (*DecodeRequest) ProtoMessage() {}
 
 func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[30]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2769,7 +2831,7 @@ func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeRequest.ProtoReflect.Descriptor instead.
 func (*DecodeRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{30}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DecodeRequest) GetModel() uint64 {
@@ -2795,7 +2857,7 @@ type DecodeResponse struct {
 
 func (x *DecodeResponse) Reset() {
 	*x = DecodeResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +2869,7 @@ func (x *DecodeResponse) String() string {
 func (*DecodeResponse) ProtoMessage() {}
 
 func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[31]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +2882,7 @@ func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeResponse.ProtoReflect.Descriptor instead.
 func (*DecodeResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{31}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DecodeResponse) GetText() []byte {
@@ -2839,7 +2901,7 @@ type PiecesRequest struct {
 
 func (x *PiecesRequest) Reset() {
 	*x = PiecesRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2851,7 +2913,7 @@ func (x *PiecesRequest) String() string {
 func (*PiecesRequest) ProtoMessage() {}
 
 func (x *PiecesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[32]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2864,7 +2926,7 @@ func (x *PiecesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PiecesRequest.ProtoReflect.Descriptor instead.
 func (*PiecesRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{32}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PiecesRequest) GetModel() uint64 {
@@ -2886,7 +2948,7 @@ type PiecesResponse struct {
 
 func (x *PiecesResponse) Reset() {
 	*x = PiecesResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2898,7 +2960,7 @@ func (x *PiecesResponse) String() string {
 func (*PiecesResponse) ProtoMessage() {}
 
 func (x *PiecesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[33]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2911,7 +2973,7 @@ func (x *PiecesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PiecesResponse.ProtoReflect.Descriptor instead.
 func (*PiecesResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{33}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PiecesResponse) GetText() []byte {
@@ -2938,7 +3000,7 @@ type ForwardRequest struct {
 
 func (x *ForwardRequest) Reset() {
 	*x = ForwardRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2950,7 +3012,7 @@ func (x *ForwardRequest) String() string {
 func (*ForwardRequest) ProtoMessage() {}
 
 func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[34]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2963,7 +3025,7 @@ func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardRequest.ProtoReflect.Descriptor instead.
 func (*ForwardRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{34}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ForwardRequest) GetModel() uint64 {
@@ -2995,7 +3057,7 @@ type Input struct {
 
 func (x *Input) Reset() {
 	*x = Input{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3007,7 +3069,7 @@ func (x *Input) String() string {
 func (*Input) ProtoMessage() {}
 
 func (x *Input) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3020,7 +3082,7 @@ func (x *Input) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Input.ProtoReflect.Descriptor instead.
 func (*Input) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Input) GetSeq() uint64 {
@@ -3075,7 +3137,7 @@ type ForwardResponse struct {
 
 func (x *ForwardResponse) Reset() {
 	*x = ForwardResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3087,7 +3149,7 @@ func (x *ForwardResponse) String() string {
 func (*ForwardResponse) ProtoMessage() {}
 
 func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3100,7 +3162,7 @@ func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardResponse.ProtoReflect.Descriptor instead.
 func (*ForwardResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ForwardResponse) GetOutputs() []*Output {
@@ -3127,7 +3189,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3201,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3214,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Output) GetRows() []*Row {
@@ -3186,7 +3248,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3198,7 +3260,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3211,7 +3273,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Usage) GetPrefillTokens() int64 {
@@ -3275,7 +3337,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3287,7 +3349,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3300,7 +3362,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Edit) GetOp() EditOp {
@@ -3341,7 +3403,7 @@ type EditRequest struct {
 
 func (x *EditRequest) Reset() {
 	*x = EditRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3415,7 @@ func (x *EditRequest) String() string {
 func (*EditRequest) ProtoMessage() {}
 
 func (x *EditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3428,7 @@ func (x *EditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditRequest.ProtoReflect.Descriptor instead.
 func (*EditRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EditRequest) GetModel() uint64 {
@@ -3393,7 +3455,7 @@ type EditResponse struct {
 
 func (x *EditResponse) Reset() {
 	*x = EditResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3405,7 +3467,7 @@ func (x *EditResponse) String() string {
 func (*EditResponse) ProtoMessage() {}
 
 func (x *EditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3418,7 +3480,7 @@ func (x *EditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditResponse.ProtoReflect.Descriptor instead.
 func (*EditResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EditResponse) GetApplied() uint32 {
@@ -3444,7 +3506,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3456,7 +3518,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3469,7 +3531,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *VerifyRequest) GetModel() uint64 {
@@ -3488,7 +3550,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3562,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3575,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{43}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *VerifyResponse) GetDigest() string {
@@ -3692,7 +3754,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2\x19.lab.plugin.v1.NamedValueR\bsettings\"M\n" +
 	"\fOpenResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\x12'\n" +
-	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\xa4\x03\n" +
+	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\xd5\x03\n" +
 	"\x04Info\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\"\n" +
 	"\farchitecture\x18\x02 \x01(\tR\farchitecture\x12 \n" +
@@ -3711,7 +3773,11 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x05begin\x18\v \x01(\x11R\x05begin\x12\x1e\n" +
 	"\vend_of_text\x18\f \x01(\fR\tendOfText\x12\x18\n" +
 	"\acontrol\x18\r \x01(\fR\acontrol\x12\x16\n" +
-	"\x06hidden\x18\x0e \x01(\rR\x06hidden\"$\n" +
+	"\x06hidden\x18\x0e \x01(\rR\x06hidden\x12/\n" +
+	"\adetails\x18\x0f \x03(\v2\x15.lab.plugin.v1.DetailR\adetails\"2\n" +
+	"\x06Detail\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"$\n" +
 	"\fCloseRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\"\x0f\n" +
 	"\rCloseResponse\"i\n" +
@@ -3830,7 +3896,7 @@ func file_core_plugin_internal_wire_lab_proto_rawDescGZIP() []byte {
 }
 
 var file_core_plugin_internal_wire_lab_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(FaultKind)(0),             // 0: lab.plugin.v1.FaultKind
 	(SamplerKind)(0),           // 1: lab.plugin.v1.SamplerKind
@@ -3863,24 +3929,25 @@ var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(*OpenRequest)(nil),        // 28: lab.plugin.v1.OpenRequest
 	(*OpenResponse)(nil),       // 29: lab.plugin.v1.OpenResponse
 	(*Info)(nil),               // 30: lab.plugin.v1.Info
-	(*CloseRequest)(nil),       // 31: lab.plugin.v1.CloseRequest
-	(*CloseResponse)(nil),      // 32: lab.plugin.v1.CloseResponse
-	(*EncodeRequest)(nil),      // 33: lab.plugin.v1.EncodeRequest
-	(*EncodeResponse)(nil),     // 34: lab.plugin.v1.EncodeResponse
-	(*DecodeRequest)(nil),      // 35: lab.plugin.v1.DecodeRequest
-	(*DecodeResponse)(nil),     // 36: lab.plugin.v1.DecodeResponse
-	(*PiecesRequest)(nil),      // 37: lab.plugin.v1.PiecesRequest
-	(*PiecesResponse)(nil),     // 38: lab.plugin.v1.PiecesResponse
-	(*ForwardRequest)(nil),     // 39: lab.plugin.v1.ForwardRequest
-	(*Input)(nil),              // 40: lab.plugin.v1.Input
-	(*ForwardResponse)(nil),    // 41: lab.plugin.v1.ForwardResponse
-	(*Output)(nil),             // 42: lab.plugin.v1.Output
-	(*Usage)(nil),              // 43: lab.plugin.v1.Usage
-	(*Edit)(nil),               // 44: lab.plugin.v1.Edit
-	(*EditRequest)(nil),        // 45: lab.plugin.v1.EditRequest
-	(*EditResponse)(nil),       // 46: lab.plugin.v1.EditResponse
-	(*VerifyRequest)(nil),      // 47: lab.plugin.v1.VerifyRequest
-	(*VerifyResponse)(nil),     // 48: lab.plugin.v1.VerifyResponse
+	(*Detail)(nil),             // 31: lab.plugin.v1.Detail
+	(*CloseRequest)(nil),       // 32: lab.plugin.v1.CloseRequest
+	(*CloseResponse)(nil),      // 33: lab.plugin.v1.CloseResponse
+	(*EncodeRequest)(nil),      // 34: lab.plugin.v1.EncodeRequest
+	(*EncodeResponse)(nil),     // 35: lab.plugin.v1.EncodeResponse
+	(*DecodeRequest)(nil),      // 36: lab.plugin.v1.DecodeRequest
+	(*DecodeResponse)(nil),     // 37: lab.plugin.v1.DecodeResponse
+	(*PiecesRequest)(nil),      // 38: lab.plugin.v1.PiecesRequest
+	(*PiecesResponse)(nil),     // 39: lab.plugin.v1.PiecesResponse
+	(*ForwardRequest)(nil),     // 40: lab.plugin.v1.ForwardRequest
+	(*Input)(nil),              // 41: lab.plugin.v1.Input
+	(*ForwardResponse)(nil),    // 42: lab.plugin.v1.ForwardResponse
+	(*Output)(nil),             // 43: lab.plugin.v1.Output
+	(*Usage)(nil),              // 44: lab.plugin.v1.Usage
+	(*Edit)(nil),               // 45: lab.plugin.v1.Edit
+	(*EditRequest)(nil),        // 46: lab.plugin.v1.EditRequest
+	(*EditResponse)(nil),       // 47: lab.plugin.v1.EditResponse
+	(*VerifyRequest)(nil),      // 48: lab.plugin.v1.VerifyRequest
+	(*VerifyResponse)(nil),     // 49: lab.plugin.v1.VerifyResponse
 }
 var file_core_plugin_internal_wire_lab_proto_depIdxs = []int32{
 	0,  // 0: lab.plugin.v1.Fault.kind:type_name -> lab.plugin.v1.FaultKind
@@ -3911,42 +3978,43 @@ var file_core_plugin_internal_wire_lab_proto_depIdxs = []int32{
 	20, // 25: lab.plugin.v1.ItemResult.rows:type_name -> lab.plugin.v1.Row
 	14, // 26: lab.plugin.v1.OpenRequest.settings:type_name -> lab.plugin.v1.NamedValue
 	30, // 27: lab.plugin.v1.OpenResponse.info:type_name -> lab.plugin.v1.Info
-	40, // 28: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
-	3,  // 29: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
-	19, // 30: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
-	42, // 31: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
-	43, // 32: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
-	20, // 33: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
-	4,  // 34: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
-	44, // 35: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
-	5,  // 36: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
-	6,  // 37: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
-	15, // 38: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
-	22, // 39: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
-	28, // 40: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
-	31, // 41: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
-	33, // 42: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
-	35, // 43: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
-	37, // 44: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
-	39, // 45: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
-	45, // 46: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
-	47, // 47: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
-	7,  // 48: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
-	16, // 49: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
-	25, // 50: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
-	29, // 51: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
-	32, // 52: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
-	34, // 53: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
-	36, // 54: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
-	38, // 55: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
-	41, // 56: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
-	46, // 57: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
-	48, // 58: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
-	48, // [48:59] is the sub-list for method output_type
-	37, // [37:48] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	31, // 28: lab.plugin.v1.Info.details:type_name -> lab.plugin.v1.Detail
+	41, // 29: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
+	3,  // 30: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
+	19, // 31: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
+	43, // 32: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
+	44, // 33: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
+	20, // 34: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
+	4,  // 35: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
+	45, // 36: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
+	5,  // 37: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
+	6,  // 38: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
+	15, // 39: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
+	22, // 40: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
+	28, // 41: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
+	32, // 42: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
+	34, // 43: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
+	36, // 44: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
+	38, // 45: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
+	40, // 46: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
+	46, // 47: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
+	48, // 48: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
+	7,  // 49: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
+	16, // 50: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
+	25, // 51: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
+	29, // 52: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
+	33, // 53: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
+	35, // 54: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
+	37, // 55: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
+	39, // 56: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
+	42, // 57: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
+	47, // 58: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
+	49, // 59: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
+	49, // [49:60] is the sub-list for method output_type
+	38, // [38:49] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_core_plugin_internal_wire_lab_proto_init() }
@@ -3975,7 +4043,7 @@ func file_core_plugin_internal_wire_lab_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_core_plugin_internal_wire_lab_proto_rawDesc), len(file_core_plugin_internal_wire_lab_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

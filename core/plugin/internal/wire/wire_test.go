@@ -45,7 +45,7 @@ func distinct(t *testing.T, v any) {
 				*p = []int32{int32(n), int32(n) + 1}
 			case *[]string:
 				*p = []string{fmt.Sprintf("a_%d", n)}
-			case *param.Specs, *[]sampler.System: // set by the test
+			case *param.Specs, *[]sampler.System, *[]model.Detail: // set by the test
 			default:
 				t.Fatalf("field %s has a type this test does not know", s.Type().Field(i).Name)
 			}
@@ -105,6 +105,7 @@ func TestEveryFieldSurvives(t *testing.T) {
 	var i model.Info
 	distinct(t, &i)
 	i.VocabSize = 1000
+	i.Details = []model.Detail{{Name: "kernels", Value: "fast ones"}, {Name: "b", Value: ""}}
 	info, err := GetInfo(over(t, PutInfo(i)))
 	check(t, i, info, err)
 
@@ -304,4 +305,37 @@ func FuzzGetRow(f *testing.F) {
 			t.Errorf("accepted: %+v", row)
 		}
 	})
+}
+
+func TestDetailsThatCouldConfuseAreRefused(t *testing.T) {
+	many := make([]*Detail, mostDetails+1)
+	for i := range many {
+		many[i] = &Detail{Name: fmt.Sprintf("d%d", i)}
+	}
+	rows := []struct {
+		name    string
+		details []*Detail
+		want    string
+	}{
+		{"too many", many, "more than 64"},
+		{"a name with a blank", []*Detail{{Name: "two words"}}, "snake_case"},
+		{"no name", []*Detail{{Value: "x"}}, "snake_case"},
+		{"a name twice", []*Detail{{Name: "a"}, {Name: "a"}}, "twice"},
+		{"a control character", []*Detail{{Name: "a", Value: "\x1b[2J"}}, "printable"},
+		{"two lines", []*Detail{{Name: "a", Value: "x\ny"}}, "printable"},
+		{"bytes that are no text", []*Detail{{Name: "a", Value: "\xff"}}, "printable"},
+		{"a long value", []*Detail{{Name: "a", Value: strings.Repeat("x", longestDetail+1)}}, "more than 1000"},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			m := PutInfo(model.Info{Name: "m", VocabSize: 10, ContextLength: 10, Digest: "d"})
+			if _, err := GetInfo(m); err != nil {
+				t.Fatal(err)
+			}
+			m.Details = r.details
+			if _, err := GetInfo(m); fault.KindOf(err) != fault.Plugin || !strings.Contains(err.Error(), r.want) {
+				t.Errorf("got %v, want a plugin error with %q", err, r.want)
+			}
+		})
+	}
 }

@@ -149,8 +149,8 @@ func TestPreTokenizersAreKnownByOneName(t *testing.T) {
 	if len(slices.Compact(slices.Clone(names))) != len(names) || len(names) < 30 {
 		t.Errorf("%d names, some twice: %v", len(names), names)
 	}
-	if !WholeWords("llama-bpe") || WholeWords("gpt-2") || WholeWords("none such") {
-		t.Error("whole words are looked up in llama-bpe, not in gpt-2")
+	if !BeginsTexts("llama3") || BeginsTexts("gpt-2") || BeginsTexts("none such") {
+		t.Error("texts of Llama 3 begin with BOS, those of GPT-2 do not")
 	}
 }
 

@@ -99,12 +99,11 @@ func findMethod(name string) (method, error) {
 		Fix("known: %s", strings.Join(Names(), ", "))
 }
 
-// WholeWords reports whether the pre-tokenizer of a name is one whose words are
-// looked up before they are merged, a habit of the vocabularies that also start
-// every text with BOS.
-func WholeWords(name string) bool {
+// BeginsTexts reports whether vocabularies with a pre-tokenizer start every text
+// with BOS where their file does not say; those of Llama 3 do.
+func BeginsTexts(name string) bool {
 	m, err := findMethod(name)
-	return err == nil && m.wholeWords
+	return err == nil && m.names[0] == "llama-bpe"
 }
 
 // splitter is a method ready for use.

@@ -9,8 +9,8 @@
 // into them.
 //
 // Not here: what the metadata means (package transformer), the arithmetic of
-// quantised types (package kernel), version 1, big-endian files and models
-// split over several files. Start with [Open], or [Read] for bytes at hand.
+// quantised types (package kernel), version 1 and big-endian files. A model that
+// is split over several files is opened by its first part (split.go). Start with [Open], or [Read] for bytes at hand.
 //
 // Source: the specification docs/gguf.md of the ggml project.
 package gguf
@@ -28,7 +28,7 @@ import (
 	"lab/core/fault"
 )
 
-// File is one GGUF file. It does not change after it was read and is safe for
+// File is one GGUF file, or the parts of a split one. It does not change after it was read and is safe for
 // concurrent use; Close ends the life of everything that was taken from it.
 type File struct {
 	Version uint32
@@ -38,8 +38,7 @@ type File struct {
 	keys    []string
 	values  map[string]Value
 	tensors map[string]int
-	data    []byte
-	unmap   func() error
+	parts   []part
 }
 
 // Tensor says where one tensor lies and what it is.
@@ -51,6 +50,7 @@ type Tensor struct {
 	Dims   []int
 	Offset int64 // of its first byte in the file
 	Size   int64 // bytes
+	part   int   // of a split file
 }
 
 // Elements returns the number of values.
@@ -62,30 +62,51 @@ func (t Tensor) Elements() int64 {
 	return n
 }
 
-// Open maps a file into memory, read-only, and reads its tables. A missing or
-// unreadable file is a model error, a malformed one a data error.
+// Open maps a file into memory, read-only, and reads its tables; the path of the
+// first part of a split file opens all parts. A missing or unreadable file is a
+// model error, a malformed one a data error.
 func Open(path string) (*File, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := Protect(f.name, func() error { return f.join(path) }); err != nil {
+		return nil, either(err, f.Close())
+	}
+	return f, nil
+}
+
+// either returns the first error, with the second where there is one.
+func either(first, second error) error {
+	if second == nil {
+		return first
+	}
+	return errors.Join(first, second)
+}
+
+// openFile opens one file, part or whole.
+func openFile(path string) (*File, error) {
 	name := fmt.Sprintf("%q", path)
 	file, info, err := openRegular(path, name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	p := part{handle: file, stamp: info}
+	fail := func(err error) (*File, error) { return nil, either(err, p.close()) }
 	if info.Size() == 0 {
-		return nil, fault.New(fault.Data, "read GGUF", name, "the file is empty")
+		return fail(fault.New(fault.Data, "read GGUF", name, "the file is empty"))
 	}
 	if int64(int(info.Size())) != info.Size() {
-		return nil, fault.New(fault.Limit, "open model", name, "its %d bytes do not fit this machine's address space", info.Size())
+		return fail(fault.New(fault.Limit, "open model", name, "its %d bytes do not fit this machine's address space", info.Size()))
 	}
-	data, unmap, err := mapFile(file, int(info.Size()))
+	if p.data, p.unmap, err = mapFile(file, int(info.Size())); err != nil {
+		return fail(fault.Wrap(err, fault.Model, "open model", name))
+	}
+	f, err := read(name, p.data)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Model, "open model", name)
+		return fail(err)
 	}
-	f, err := read(name, data)
-	if err != nil {
-		return nil, errors.Join(err, unmap())
-	}
-	f.unmap = unmap
+	f.parts = []part{p}
 	return f, nil
 }
 
@@ -106,7 +127,7 @@ func openRegular(path, name string) (*os.File, os.FileInfo, error) {
 	var pathError *os.PathError
 	switch {
 	case errors.As(err, &pathError):
-		return nil, nil, fault.New(fault.Model, "open model", name, "%v", pathError.Err).Fix("check the path and its permissions")
+		return nil, nil, fault.Wrap(pathError.Err, fault.Model, "open model", name).Fix("check the path and its permissions")
 	case err != nil:
 		return nil, nil, fault.Wrap(err, fault.Model, "open model", name)
 	}
@@ -114,8 +135,22 @@ func openRegular(path, name string) (*os.File, os.FileInfo, error) {
 }
 
 // Read reads the tables of a file whose bytes are data, which it keeps and the
-// caller must not change. name is the subject of error messages.
-func Read(name string, data []byte) (*File, error) { return read(name, data) }
+// caller must not change. name is the subject of error messages. A part of a
+// split file is refused: it wants a path.
+func Read(name string, data []byte) (*File, error) {
+	f, err := read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	no, count, err := f.splitInto()
+	if err == nil && count > 1 {
+		err = f.wrongSplit("it is part %d of the %d of a model, which are opened from files", no+1, count)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
 func read(name string, data []byte) (f *File, err error) {
 	guarded := Protect(name, func() error {
@@ -128,16 +163,15 @@ func read(name string, data []byte) (f *File, err error) {
 	return f, nil
 }
 
-// Close gives the mapping back. No tensor data or value of the file may be
+// Close gives the mappings back. No tensor data or value of the file may be
 // used afterwards.
 func (f *File) Close() error {
-	f.data = nil
-	if f.unmap == nil {
-		return nil
+	var errs []error
+	for i := range f.parts {
+		errs = append(errs, f.parts[i].close())
 	}
-	unmap := f.unmap
-	f.unmap = nil
-	return unmap()
+	f.parts = nil
+	return errors.Join(errs...)
 }
 
 // Name returns what error messages call the file: its quoted path, or the name
@@ -155,25 +189,30 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 
 // Data returns the bytes of a tensor of this file, a view that must not be
 // written to.
-func (f *File) Data(t Tensor) []byte { return f.data[t.Offset : t.Offset+t.Size : t.Offset+t.Size] }
+func (f *File) Data(t Tensor) []byte {
+	return f.parts[t.part].data[t.Offset : t.Offset+t.Size : t.Offset+t.Size]
+}
 
 // Digest returns the SHA-256 of all bytes of the file as they are now, in
-// lower-case hexadecimal.
+// lower-case hexadecimal; of a split file, of its parts one after another, as
+// if they were one.
 func (f *File) Digest(ctx context.Context) (string, error) {
 	const piece = 4 << 20
 	sum := sha256.New()
 	err := Protect(f.name, func() error {
-		for rest := f.data; len(rest) > 0; {
-			if err := ctx.Err(); err != nil {
-				kind := fault.Interrupted
-				if errors.Is(err, context.DeadlineExceeded) {
-					kind = fault.Limit
+		for _, p := range f.parts {
+			for rest := p.data; len(rest) > 0; {
+				if err := ctx.Err(); err != nil {
+					kind := fault.Interrupted
+					if errors.Is(err, context.DeadlineExceeded) {
+						kind = fault.Limit
+					}
+					return fault.Wrap(err, kind, "digest", f.name)
 				}
-				return fault.Wrap(err, kind, "digest", f.name)
+				n := min(piece, len(rest))
+				sum.Write(rest[:n])
+				rest = rest[n:]
 			}
-			n := min(piece, len(rest))
-			sum.Write(rest[:n])
-			rest = rest[n:]
 		}
 		return nil
 	})
@@ -181,6 +220,35 @@ func (f *File) Digest(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Unchanged returns a data error when the file was written to since it was
+// opened with that digest. It looks at size and time of change, and computes the
+// digest again only when they are not what they were. Bytes that were handed
+// over do not change.
+func (f *File) Unchanged(ctx context.Context, digest string) error {
+	touched := false
+	for i := range f.parts {
+		touched = f.parts[i].touched() || touched
+	}
+	if !touched {
+		return nil
+	}
+	now, err := f.Digest(ctx)
+	if err != nil {
+		return err
+	}
+	if now != digest {
+		return fault.New(fault.Data, "read GGUF", f.name, "the file was changed while in use: its SHA-256 was %.12s…, now it is %.12s…", digest, now).
+			Fix("open the model again; do not replace a model file in place")
+	}
+	for i := range f.parts {
+		p := &f.parts[i]
+		if stamp, err := p.handle.Stat(); err == nil {
+			p.stamp = stamp
+		}
+	}
+	return nil
 }
 
 // Protect runs f, which may touch mapped bytes on this goroutine, and turns the

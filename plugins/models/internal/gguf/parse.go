@@ -26,7 +26,7 @@ func atByte(at int) string { return fmt.Sprintf("at byte %d: ", at) }
 // lie inside the file, aligned and apart.
 func parse(name string, data []byte) (*File, error) {
 	c := &cursor{name: name, data: data}
-	f := &File{name: name, data: data, values: map[string]Value{}, tensors: map[string]int{}}
+	f := &File{name: name, parts: []part{{data: data}}, values: map[string]Value{}, tensors: map[string]int{}}
 	tensorCount, pairCount, err := c.header(f)
 	if err != nil {
 		return nil, err

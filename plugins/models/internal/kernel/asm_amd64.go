@@ -99,6 +99,61 @@ func widenQ5_KAVX2(dst *float32, src *byte, blocks int)
 //go:noescape
 func widenQ6_KAVX2(dst *float32, src *byte, blocks int)
 
+// productsQ8_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_1AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_1AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsIQ4_NLAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ2_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ3_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ6_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
 // widenF16AVX512 converts runs of 16 half-precision values.
 //
 //go:noescape
@@ -138,3 +193,68 @@ func widenQ5_KAVX512(dst *float32, src *byte, blocks int)
 //
 //go:noescape
 func widenQ6_KAVX512(dst *float32, src *byte, blocks int)
+
+// productsQ8_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_1AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_1AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsIQ4_NLAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ2_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ3_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ4_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ5_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsQ6_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// roundByBlockAVX2 rounds runs of 32 activations into records stride bytes apart.
+//
+//go:noescape
+func roundByBlockAVX2(dst *byte, stride int, x *float32, runs int)
+
+// roundBySuperBlockAVX2 rounds runs of 256 activations into records stride bytes apart.
+//
+//go:noescape
+func roundBySuperBlockAVX2(dst *byte, stride int, x *float32, runs int)

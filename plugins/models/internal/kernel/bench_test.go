@@ -26,6 +26,68 @@ func BenchmarkDots(b *testing.B) {
 	}
 }
 
+// BenchmarkProducts is a packed matrix against a batch of rounded activations; of
+// 64 rows in the nearest caches, which is the ceiling of a batch, and of 64 MiB,
+// which is that of a single row.
+func BenchmarkProducts(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const cols = 768
+	for _, k := range All()[:max(1, len(All())-1)] {
+		for _, f := range packedFormats(k) {
+			for _, batch := range []int{1, 8, 32} {
+				rows := 64
+				if batch == 1 {
+					rows = (64 << 20) / f.Bytes(cols) / 16 * 16
+				}
+				b.Run(fmt.Sprintf("%s/%v/batch=%d", k.Name(), f, batch), func(b *testing.B) {
+					src := storedRows(r, f, rows, cols, blockFills[0].next)
+					w, x, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, RoundedBytes(cols, batch)), make([]float32, rows*batch)
+					k.Pack(w, src, f, rows, cols)
+					b.SetBytes(int64(len(w)))
+					b.ResetTimer()
+					for b.Loop() {
+						k.Products(y, rows, w, f, rows, x, batch, cols)
+					}
+					b.ReportMetric(float64(rows*cols*batch)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkRound rounds a row of activations.
+func BenchmarkRound(b *testing.B) {
+	const cols = 1536
+	x, dst := filled(rand.New(rand.NewPCG(1, 2)), cols, fills[0].next), make([]byte, RoundedBytes(cols, 1))
+	for _, k := range All() {
+		for _, rounding := range []Rounding{ByBlock, BySuperBlock} {
+			b.Run(fmt.Sprintf("%s/%d", k.Name(), rounding), func(b *testing.B) {
+				b.SetBytes(4 * cols)
+				for b.Loop() {
+					k.Round(dst, x, rounding, 0, 1)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkPack is what a matrix costs once.
+func BenchmarkPack(b *testing.B) {
+	const rows, cols = 64, 768
+	r := rand.New(rand.NewPCG(1, 2))
+	k := Best()
+	for _, f := range packedFormats(k) {
+		src := storedRows(r, f, rows, cols, blockFills[0].next)
+		w := make([]byte, k.PackedBytes(f, rows, cols))
+		b.Run(f.String(), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				k.Pack(w, src, f, rows, cols)
+			}
+		})
+	}
+}
+
 func BenchmarkWiden(b *testing.B) {
 	const n = 12 * 256
 	dst := make([]float32, n)

@@ -43,6 +43,9 @@ type Kernels struct {
 	expSum      func(s []float32, shift float32) float32
 	siluMul     func(gate, up []float32)
 	widen       [formats]widener
+	round       [roundings]rounder
+	packings    *[formats]packing
+	products    [formats]multiplier // of the formats that have a packing
 }
 
 // Best returns the fastest implementation that this machine runs.

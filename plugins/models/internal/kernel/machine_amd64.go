@@ -3,17 +3,19 @@ package kernel
 import "golang.org/x/sys/cpu"
 
 // machineKernels returns the vector implementations that this machine runs.
-// AVX-512 serves the dot products and the stored formats; the rest gains nothing
-// from it.
+// AVX-512 serves the dot products, the stored formats and, with its instructions
+// for bytes, the packed products; the rest gains nothing from it.
 func machineKernels() []*Kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
 		return nil
 	}
+	packings := packings()
 	avx2 := &Kernels{
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
 		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
-		widen: widenAVX2(),
+		widen: widenAVX2(), round: roundAVX2(),
+		packings: &packings, products: productsAVX2(),
 	}
 	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512VL {
 		return []*Kernels{avx2}
@@ -21,6 +23,9 @@ func machineKernels() []*Kernels {
 	wide := *avx2
 	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
 	wide.widen = widenAVX512()
+	if cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
+		wide.products = productsAVX512()
+	}
 	return []*Kernels{&wide, avx2}
 }
 

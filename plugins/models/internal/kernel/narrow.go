@@ -175,11 +175,6 @@ func raised(v, least, id float32, most int8) byte {
 	return byte(min(most, int8(float32((v-least)*id)+0.5)))
 }
 
-// levels are the values of IQ4_NL before its scale.
-func levels() [16]float32 {
-	return [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
-}
-
 // level returns the number of the nearest level; half way, the upper one.
 func level(table *[16]float32, v float32) int {
 	n := 0
@@ -195,7 +190,7 @@ func level(table *[16]float32, v float32) int {
 // magnitude the first level, and takes the one whose fit, weighted by the squares
 // of the values, is best.
 func narrowIQ4_NL(b []byte, x []float32) {
-	table := levels()
+	table := nonlinear()
 	clear(b)
 	largest, magnitude := furthest(x)
 	scale := float32(0)

@@ -62,10 +62,13 @@ func fifth(q byte, h uint32, i int) (low, high int32) {
 }
 
 func widenIQ4_NL(dst []float32, b []byte) {
-	// The levels that ggml fitted to weights of normal distribution.
-	table := [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
-	d := half(b)
+	table, d := nonlinear(), half(b)
 	for i, q := range b[2:18] {
 		dst[i], dst[i+16] = d*table[q&15], d*table[q>>4]
 	}
+}
+
+// nonlinear are the levels that ggml fitted to weights of normal distribution.
+func nonlinear() [16]float32 {
+	return [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 }

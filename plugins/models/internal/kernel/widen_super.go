@@ -33,14 +33,20 @@ func widenQ2_K(dst []float32, b []byte) {
 func widenQ3_K(dst []float32, b []byte) {
 	d, packed := half(b[108:]), b[96:108]
 	for part := range 16 {
-		s := packed[part%8]>>(part/8*4)&15 | packed[8+part%4]>>(part/4*2)&3<<4
-		scale := d * float32(int(s)-32)
+		scale := d * float32(int8(threeBitScale(packed, part)))
 		out, q, shift := dst[16*part:][:16], twoBits(b[32:96], part), part%8/2*2
 		third := b[part%2*16:][:16]
 		for i := range out {
 			out[i] = scale * float32(int(q[i]>>shift&3|third[i]>>(part/2)&1<<2)-4)
 		}
 	}
+}
+
+// threeBitScale returns the scale of a part of 16 values, as a byte with a sign:
+// the lower four bits lie in the halves of bytes 0 to 7, the upper two in the
+// fields of bytes 8 to 11.
+func threeBitScale(b []byte, part int) byte {
+	return (b[part%8]>>(part/8*4)&15 | b[8+part%4]>>(part/4*2)&3<<4) - 32
 }
 
 // twoBits returns the 16 bytes that hold the 2-bit fields of a part of 16 values.

@@ -39,7 +39,9 @@ func main() {
 	siluMul(t)
 	for _, m := range []machine{avx2, avx512} {
 		widen(m, t)
+		products(m, t)
 	}
+	rounds(t)
 	build.Generate()
 }
 

@@ -15,6 +15,8 @@ type tables struct {
 	// transpose takes element 4*r+x of 16 to 4*x+r, as int32.
 	transpose operand.Mem
 	counts    operand.Mem // 0 to 31 as int32
+	gather    operand.Mem // 0, 4, 1, 5, 2, 6, 3, 7: undoes what packing does in halves
+	levels    operand.Mem // of IQ4_NL, plus 128, as 16 bytes
 	floats    map[string]operand.Mem
 }
 
@@ -38,6 +40,21 @@ func newTables() *tables {
 	for i := range 2 * lanes {
 		build.DATA(4*i, operand.U32(i))
 	}
+	t.gather = build.GLOBL("gather", build.RODATA|build.NOPTR)
+	for i := range 8 {
+		build.DATA(4*i, operand.U32(i/2+i%2*4))
+	}
+	t.levels = build.GLOBL("levels", build.RODATA|build.NOPTR)
+	for i, v := range []int{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113} {
+		build.DATA(i, operand.U8(v+128))
+	}
+	for _, n := range []uint32{0, 3, 15, 16, 48, 128} {
+		t.word(fmt.Sprintf("bytes%d", n), n*0x01010101)
+	}
+	t.word("words1", 0x00010001)
+	t.word("absolute", 1<<31-1)
+	t.word("f127", math.Float32bits(127))
+	t.word("least", math.Float32bits(1.0/(1<<119)))
 	t.word("negInf", math.Float32bits(float32(math.Inf(-1))))
 	t.word("sign", 1<<31)
 	t.word("one", math.Float32bits(1))

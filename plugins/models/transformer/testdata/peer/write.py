@@ -20,9 +20,9 @@ import transformers as hf
 SEED = 11
 VOCAB = 270
 CONTEXT = 96
-PROMPT = 40
-GREEDY = 48
-POSITIONS = [0, 1, 6, 7, 8, 9, 15, 16, 23, 31, 38, 39]
+PROMPT = 32
+GREEDY = 64
+POSITIONS = [0, 1, 6, 7, 8, 9, 15, 16, 23, 30, 31]
 WINDOW = 8
 
 
@@ -31,6 +31,14 @@ def common(**more):
     return dict(vocab_size=VOCAB, hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=4,
                 num_key_value_heads=2, max_position_embeddings=CONTEXT, bos_token_id=1, eos_token_id=2, pad_token_id=0,
                 tie_word_embeddings=False, attn_implementation="eager") | more
+
+
+LONGROPE = {"type": "longrope", "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.2, 2.5, 4.0]}
+
+
+def longrope_gain(original):
+    """What the converter of llama.cpp writes as attn_factor, and transformers computes."""
+    return math.sqrt(1 + math.log(CONTEXT / original) / math.log(original))
 
 
 # Of each: the GGUF architecture, the configuration, and the metadata that follows from no common setting.
@@ -60,6 +68,32 @@ CASES = {
         head_dim=8, tie_word_embeddings=True, query_pre_attn_scalar=8, sliding_window=WINDOW, rope_theta=800.0,
         rope_local_base_freq=10000.0, rope_scaling={"rope_type": "linear", "factor": 8.0})),
         {"attention.sliding_window": WINDOW, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
+    # The sizes of the 27B model: llama.cpp and we know by its 46 layers that queries are scaled by width / heads. The caps
+    # are not in the file, so that their defaults are met.
+    "gemma2-27b": lambda: ("gemma2", hf.Gemma2Config(**common(
+        hidden_size=8, intermediate_size=8, num_hidden_layers=46, num_attention_heads=2, num_key_value_heads=1, head_dim=8,
+        tie_word_embeddings=True, query_pre_attn_scalar=4, sliding_window=4096)), {}),
+    "phi2": lambda: ("phi2", hf.PhiConfig(**common(
+        hidden_size=32, rope_theta=1000.0, partial_rotary_factor=0.5)), {"rope.dimension_count": 4}),
+    "mixtral": lambda: ("llama", hf.MixtralConfig(**common(
+        head_dim=8, rope_theta=500.0, num_local_experts=5, num_experts_per_tok=2)),
+        {"expert_count": 5, "expert_used_count": 2}),
+    "qwen2moe": lambda: ("qwen2moe", hf.Qwen2MoeConfig(**common(
+        rope_theta=1000.0, moe_intermediate_size=16, shared_expert_intermediate_size=20, num_experts=6,
+        num_experts_per_tok=3)),
+        {"expert_count": 6, "expert_used_count": 3, "expert_feed_forward_length": 16,
+         "expert_shared_feed_forward_length": 20}),
+    "qwen3moe": lambda: ("qwen3moe", hf.Qwen3MoeConfig(**common(
+        head_dim=10, rope_theta=1000.0, moe_intermediate_size=16, num_experts=6, num_experts_per_tok=3,
+        norm_topk_prob=True)),
+        {"expert_count": 6, "expert_used_count": 3, "expert_feed_forward_length": 16}),
+    # transformers takes the long factors for texts longer than the original context, the short ones for others.
+    "phi3-long": lambda: ("phi3", hf.Phi3Config(**common(
+        rope_theta=1000.0, original_max_position_embeddings=24, rope_scaling=LONGROPE)),
+        {"rope.scaling.original_context_length": 24, "rope.scaling.attn_factor": longrope_gain(24)}),
+    "phi3-short": lambda: ("phi3", hf.Phi3Config(**common(
+        rope_theta=1000.0, original_max_position_embeddings=CONTEXT, rope_scaling=LONGROPE)),
+        {"rope.scaling.original_context_length": CONTEXT, "rope.scaling.attn_factor": 1.0}),
     "phi3": lambda: ("phi3", hf.Phi3Config(**common(
         rope_theta=1000.0, sliding_window=WINDOW, original_max_position_embeddings=CONTEXT)),
         {"attention.sliding_window": WINDOW, "rope.scaling.original_context_length": CONTEXT}),
@@ -78,6 +112,10 @@ LAYER = {
     "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
     "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up",
+    "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
+    "block_sparse_moe.gate": "ffn_gate_inp", "mlp.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
 }
 SANDWICH = LAYER | {
@@ -86,7 +124,10 @@ SANDWICH = LAYER | {
 }
 GPT2 = {"ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
         "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
-TOP = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+EXPERT = {"w1": "ffn_gate", "gate_proj": "ffn_gate", "w2": "ffn_down", "down_proj": "ffn_down", "w3": "ffn_up",
+          "up_proj": "ffn_up"}
+TOP = {"model.final_layernorm": "output_norm",
+       "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
        "transformer.wte": "token_embd", "transformer.wpe": "position_embd", "transformer.ln_f": "output_norm"}
 
 
@@ -106,6 +147,8 @@ def randomise(model, architecture):
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=draw)
+            if model.config.num_hidden_layers > 40 and "post_" in name:
+                noise -= 3  # or rounding errors grow from layer to layer
             if name.endswith(".bias"):
                 p.copy_(0.3 * noise)
             elif p.ndim == 1:
@@ -115,13 +158,15 @@ def randomise(model, architecture):
             else:
                 fan_in = p.shape[0] if architecture == "gpt2" and "c_" in name else p.shape[1]
                 p.copy_(1.6 / math.sqrt(fan_in) * noise)
-            if stored_half(name, p):
+            if stored_half(model, name, p):
                 p.copy_(p.half().float())
 
 
-def stored_half(name, p):
-    """F16 for most matrices, F32 for some and for all vectors."""
-    return p.ndim == 2 and ".1." not in name
+def stored_half(model, name, p):
+    """F16 for most matrices, F32 for some, for all vectors, for the gates of experts and where there are many layers."""
+    if model.config.num_hidden_layers > 40 or name.endswith((".gate.weight", "shared_expert_gate.weight")):
+        return False
+    return p.ndim == 2 and ".layers.1." not in name and ".h.1." not in name
 
 
 def pairs(w, heads):
@@ -130,12 +175,30 @@ def pairs(w, heads):
     return w.reshape(heads, 2, rows // heads // 2, cols).swapaxes(1, 2).reshape(rows, cols)
 
 
+def experts(model):
+    """The matrices of all experts of a layer, one below the other."""
+    found = {}
+    for name, p in model.state_dict().items():
+        if ".experts." in name:
+            layer, number, matrix = name.split(".")[2], name.split(".")[-3], name.split(".")[-2]
+            found.setdefault(f"blk.{layer}.{EXPERT[matrix]}_exps.weight", {})[int(number)] = (stored_half(model, name, p), p.float().numpy())
+    for name, by_number in found.items():
+        half = by_number[0][0]
+        w = np.stack([by_number[i][1] for i in range(len(by_number))])
+        yield name, w.astype(np.float16 if half else np.float32)
+
+
 def tensors(model, architecture, config):
+    yield from experts(model)
     for name, p in model.state_dict().items():
         if name == "lm_head.weight" and (config.tie_word_embeddings or architecture == "gpt2"):
             continue
-        half = stored_half(name, p)
+        if ".experts." in name:
+            continue
+        half = stored_half(model, name, p)
         w = p.float().numpy()
+        if "shared_expert_gate" in name:
+            w = w[0]
         if architecture == "gpt2" and ".c_" in name and w.ndim == 2:
             w = w.T
         if architecture.startswith("gemma") and name.endswith("norm.weight"):
@@ -148,6 +211,9 @@ def tensors(model, architecture, config):
     scaling = getattr(config, "rope_scaling", None) or {}
     if scaling.get("rope_type") == "llama3":
         yield "rope_freqs.weight", llama3_factors(config)
+    if scaling.get("type") == "longrope":
+        yield "rope_factors_short.weight", np.array(scaling["short_factor"], dtype=np.float32)
+        yield "rope_factors_long.weight", np.array(scaling["long_factor"], dtype=np.float32)
 
 
 def llama3_factors(config):
@@ -177,7 +243,7 @@ def write(path, name, architecture, config, extra, model):
     w.add_block_count(config.num_hidden_layers)
     w.add_feed_forward_length(config.n_inner if architecture == "gpt2" else config.intermediate_size)
     w.add_head_count(config.num_attention_heads)
-    if architecture in ("gpt2", "stablelm"):
+    if architecture in ("gpt2", "stablelm", "phi2"):
         w.add_layer_norm_eps(config.layer_norm_epsilon if architecture == "gpt2" else config.layer_norm_eps)
     else:
         w.add_layer_norm_rms_eps(config.rms_norm_eps)

@@ -1,0 +1,71 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lab/core/plugin/model"
+	"lab/plugins/models/internal/gguf"
+)
+
+// details is what lab model info tells of a model as it was opened.
+func (e *engine) details(opt options) []model.Detail {
+	perToken := float64(e.hyper.kvBytes()) / 1024
+	out := []model.Detail{
+		{Name: model.DetailKernels, Value: opt.kernels.Name()},
+		{Name: model.DetailThreads, Value: fmt.Sprint(opt.threads)},
+		{Name: model.DetailFormats, Value: formatShares(e.file.Tensors)},
+		{Name: model.DetailCache, Value: fmt.Sprintf("float32, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
+			perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+	}
+	if kind, found, err := e.file.Text("tokenizer.ggml.model"); err == nil && found {
+		if pre, found, err := e.file.Text("tokenizer.ggml.pre"); err == nil && found && pre != "" {
+			kind += ", split as " + pre
+		}
+		out = append(out, model.Detail{Name: model.DetailTokenizer, Value: short(printable(kind))})
+	}
+	chat := "none"
+	if text, found, err := e.file.Text("tokenizer.chat_template"); err == nil && found && text != "" {
+		chat = fmt.Sprintf("%d bytes", len(text))
+	}
+	return append(out, model.Detail{Name: model.DetailChatTemplate, Value: chat})
+}
+
+// short cuts a text from a file to what a line has room for.
+func short(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// formatShares lists the storage types of tensors with their shares of the
+// bytes, the largest first.
+func formatShares(tensors []gguf.Tensor) string {
+	sizes := map[gguf.Type]int64{}
+	var types []gguf.Type
+	total := int64(0)
+	for _, t := range tensors {
+		if _, seen := sizes[t.Type]; !seen {
+			types = append(types, t.Type)
+		}
+		sizes[t.Type] += t.Size
+		total += t.Size
+	}
+	slices.SortStableFunc(types, func(a, b gguf.Type) int {
+		switch {
+		case sizes[a] > sizes[b]:
+			return -1
+		case sizes[a] < sizes[b]:
+			return 1
+		}
+		return int(a) - int(b)
+	})
+	var parts []string
+	for _, t := range types {
+		parts = append(parts, fmt.Sprintf("%v %.3g %%", t, 100*float64(sizes[t])/float64(max(total, 1))))
+	}
+	return strings.Join(parts, ", ")
+}

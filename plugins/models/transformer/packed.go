@@ -1,0 +1,132 @@
+package transformer
+
+import "lab/plugins/models/internal/kernel"
+
+// Matrices in formats of blocks are multiplied in a packed order; see package
+// kernel. A matrix is packed when it is first multiplied with, from the bytes that
+// are digested: should those change, Verify sees it, and what was packed is
+// forgotten, so that later calls compute with what the file holds.
+
+// rounded are the rows of one multiplication, rounded in the ways its matrices
+// want.
+type rounded [2][]byte
+
+// packs reports whether a matrix is multiplied in packed form, and with what.
+func (p *pass) packs(t *tensor) (kernel.Rounding, bool) {
+	if p.exact {
+		return 0, false
+	}
+	return p.k.Packs(t.format)
+}
+
+// prepare packs the matrices of products that are not, and rounds the rows of x
+// for them.
+func (p *pass) prepare(x []float32, products []product) {
+	var want [len(rounded{})]bool
+	cols := 0
+	for _, pr := range products {
+		for _, t := range []*tensor{pr.w, pr.up} {
+			if t == nil {
+				continue
+			}
+			if r, ok := p.packs(t); ok {
+				want[r], cols = true, t.cols
+				if t.packed == nil {
+					p.pack(t)
+				}
+			}
+		}
+	}
+	b := len(p.rows)
+	for r, wanted := range want {
+		if !wanted {
+			continue
+		}
+		p.rounded[r] = growBytes(p.rounded[r], kernel.RoundedBytes(cols, b))
+		p.each(b, 4*cols, func(_, j int) {
+			p.k.Round(p.rounded[r], x[j*cols:][:cols], kernel.Rounding(r), j, b)
+		})
+	}
+}
+
+// packRows is how many rows of a matrix are packed at a time: whole groups.
+const packRows = 128
+
+// pack gives a matrix its packed form.
+func (p *pass) pack(t *tensor) {
+	size, stored := p.k.PackedBytes(t.format, packRows, t.cols), packRows*t.format.Bytes(t.cols)
+	packed := p.memory.take(p.k.PackedBytes(t.format, t.rows, t.cols))
+	p.pool.run((t.rows+packRows-1)/packRows, int64(t.rows)*int64(t.cols), func(_, i int) {
+		rows := min(packRows, t.rows-i*packRows)
+		dst := packed[i*size:][:p.k.PackedBytes(t.format, rows, t.cols)]
+		p.k.Pack(dst, t.data[i*stored:], t.format, rows, t.cols)
+	})
+	t.packed = packed
+	p.packedTensors = append(p.packedTensors, t)
+}
+
+// forget drops what was packed.
+func (p *pass) forget() {
+	for _, t := range p.packedTensors {
+		t.packed = nil
+	}
+	p.packedTensors = nil
+	p.memory.free()
+}
+
+// arena gives memory for packed matrices: one after the other as they are first
+// used, which is the order in which a pass reads them.
+type arena struct {
+	chunk   int // how much is asked of the system at a time; 0 takes single pieces from the heap
+	left    []byte
+	mapped  [][]byte
+	refused bool // by the system
+}
+
+const (
+	arenaAlign = 64
+	arenaChunk = 64 << 20
+)
+
+// newArena makes an arena for a model of so many bytes. Small models are not
+// worth pages of their own.
+func newArena(size int64) *arena {
+	if size < arenaChunk/16 {
+		return &arena{}
+	}
+	return &arena{chunk: arenaChunk}
+}
+
+// take returns n zeros.
+func (a *arena) take(n int) []byte {
+	if a.chunk == 0 || a.refused {
+		return make([]byte, n)
+	}
+	room := (n + arenaAlign - 1) &^ (arenaAlign - 1)
+	if room > len(a.left) {
+		m := largePages(max(room, a.chunk))
+		if m == nil {
+			a.refused = true
+			return make([]byte, n)
+		}
+		a.mapped, a.left = append(a.mapped, m), m
+	}
+	out := a.left[:n:n]
+	a.left = a.left[room:]
+	return out
+}
+
+// free gives everything back.
+func (a *arena) free() {
+	for _, m := range a.mapped {
+		unmap(m)
+	}
+	a.mapped, a.left = nil, nil
+}
+
+func growBytes(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}

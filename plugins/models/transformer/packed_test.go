@@ -1,0 +1,85 @@
+package transformer
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
+)
+
+// TestRoundedActivationsAreNearFloat32 runs models of each format both ways: the
+// results must differ, or nothing was rounded, and by little.
+func TestRoundedActivationsAreNearFloat32(t *testing.T) {
+	for _, kind := range kinds() {
+		if _, ok := kernel.Best().Packs(formats[kind]); !ok {
+			continue
+		}
+		t.Run(kind.String(), func(t *testing.T) {
+			s := wide()
+			s.untied = true
+			s.kind = func(string) gguf.Type { return kind }
+			tokens := s.tokens(rand.New(rand.NewPCG(4, 9)), 12)
+			rounded, float := all(t, s.open(t, 7, 1, kernel.Best()), 1, tokens), all(t, exactly(s.open(t, 7, 1, kernel.Best())), 1, tokens)
+			for p := range tokens {
+				d := distance(rounded[p], float[p])
+				// 8 bits are 4e-3 of the largest of a block, half of it at most, in
+				// each of some 15 products whose errors add up as squares.
+				if !(d > 1e-4 && d <= 6e-2) {
+					t.Errorf("position %d: relative distance %g", p, d)
+				}
+			}
+		})
+	}
+}
+
+func TestAChangedFileIsComputedWithAfterVerify(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	s := small()
+	s.kind = tinyShape().kind
+	first, second := s.bytes(t, 7), s.bytes(t, 8)
+	if err := os.WriteFile(path, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := openWith(t, path, 1, kernel.Best())
+	tokens := []int32{4, 5, 6}
+	all(t, e, 1, tokens)
+	if err := os.WriteFile(path, second, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := e.Verify(context.Background()); err != nil || d == e.Info().Digest {
+		t.Fatalf("a changed file verifies as %s, %v", d, err)
+	}
+	got, want := all(t, e, 2, tokens), all(t, s.open(t, 8, 1, kernel.Best()), 1, tokens)
+	for p := range want {
+		for id := range want[p] {
+			if math.Float32bits(got[p][id]) != math.Float32bits(want[p][id]) {
+				t.Fatalf("position %d, token %d: %g, the changed file gives %g", p, id, got[p][id], want[p][id])
+			}
+		}
+	}
+}
+
+func TestLargeModelsArePackedInMappedMemory(t *testing.T) {
+	a := newArena(1 << 40)
+	x, y := a.take(100), a.take(arenaChunk+1)
+	for _, b := range [][]byte{x, y} {
+		for i := range b {
+			if b[i] != 0 {
+				t.Fatal("memory is not zero")
+			}
+			b[i] = 1
+		}
+	}
+	if len(x) != 100 || len(y) != arenaChunk+1 {
+		t.Errorf("%d and %d bytes", len(x), len(y))
+	}
+	a.free()
+	if len(a.mapped) != 0 || newArena(1000).chunk != 0 {
+		t.Error("memory is left, or a small model takes pages of its own")
+	}
+}
