@@ -43,6 +43,7 @@ var allowed = []struct {
 	{"core/plugin/bench", []string{"core/dist", "core/plugin/..."}},
 	{"core/plugin/project", []string{"core/plugin", "core/plugin/lock", "core/plugin/internal/private"}},
 	{"core/plugin/host", []string{"core/dist", "core/plugin/...", "google.golang.org/...", "github.com/hashicorp/...", "golang.org/x/sys/..."}},
+	{"core/bandwidth", nil},
 	{"core/trace", []string{"core/dist"}},
 	{"core/chain", []string{"core/dist", "core/seed", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/generate", []string{"core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model"}},

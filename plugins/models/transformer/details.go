@@ -16,8 +16,15 @@ func (e *engine) details(opt options) []model.Detail {
 		{Name: model.DetailKernels, Value: opt.kernels.Name()},
 		{Name: model.DetailThreads, Value: fmt.Sprint(opt.threads)},
 		{Name: model.DetailFormats, Value: formatShares(e.file.Tensors)},
-		{Name: model.DetailCache, Value: fmt.Sprintf("float32, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
-			perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+		{Name: model.DetailCache, Value: fmt.Sprintf("%v, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
+			opt.cache, perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+	}
+	if e.multipliesBlocks() {
+		precision := "rounded to 8 bits where weights are quantised"
+		if opt.exact {
+			precision = "float32"
+		}
+		out = append(out, model.Detail{Name: "activations", Value: precision})
 	}
 	if kind, found, err := e.file.Text("tokenizer.ggml.model"); err == nil && found {
 		if pre, found, err := e.file.Text("tokenizer.ggml.pre"); err == nil && found && pre != "" {
@@ -30,6 +37,11 @@ func (e *engine) details(opt options) []model.Detail {
 		chat = fmt.Sprintf("%d bytes", len(text))
 	}
 	return append(out, model.Detail{Name: model.DetailChatTemplate, Value: chat})
+}
+
+// multipliesBlocks reports whether a matrix is stored in blocks.
+func (e *engine) multipliesBlocks() bool {
+	return slices.ContainsFunc(e.file.Tensors, func(t gguf.Tensor) bool { return formats[t.Type].Block() > 1 })
 }
 
 // short cuts a text from a file to what a line has room for.

@@ -38,7 +38,8 @@ type options struct {
 	scaling    scaling
 	context    int // 0: the file's
 	kernels    *kernel.Kernels
-	exact      bool // activations are never rounded
+	exact      bool                            // activations are never rounded
+	memory     func() (left int64, known bool) // nil: availableMemory
 }
 
 // open checks everything about a file and returns its model. On failure the
@@ -95,6 +96,12 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 	if e.cache = newCache(&e.hyper, opt.cacheBytes); e.cache.limit < 1 {
 		return nil, fault.New(fault.Limit, "open model", quoted, "one page of the KV cache takes %d bytes, the limit is %d",
 			e.cache.pageBytes(), opt.cacheBytes).Fix("raise cache_mib")
+	}
+	if opt.memory != nil {
+		e.cache.memory = opt.memory
+	}
+	if err := e.weight.affordable(quoted, opt, e.cache.memory); err != nil {
+		return nil, err
 	}
 	digest, err := file.Digest(ctx)
 	if err != nil {
