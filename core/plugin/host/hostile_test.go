@@ -241,8 +241,17 @@ func (h hostileModel) Open(context.Context, *wire.OpenRequest) (*wire.OpenRespon
 		out.Info.EndOfText = []byte{1, 2, 3}
 	case "info-handle":
 		out.Model = 0
+	case "chat-token", "chat-none":
+		out.Info.Chat = true
 	}
 	return out, nil
+}
+
+func (h hostileModel) Chat(context.Context, *wire.ChatRequest) (*wire.ChatResponse, error) {
+	if h.role == "chat-none" {
+		return &wire.ChatResponse{Text: []byte("x")}, nil
+	}
+	return &wire.ChatResponse{Tokens: []byte{50, 0, 0, 0}}, nil
 }
 
 func (h hostileModel) Pieces(context.Context, *wire.PiecesRequest) (*wire.PiecesResponse, error) {
@@ -362,7 +371,7 @@ func TestHostileModelsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ role, says string }{
 		{"info-vocab", "outside 1 to"}, {"info-digest", "digest"}, {"info-begin", "begin token"}, {"info-end", "no multiple of 4"},
 		{"info-handle", "handle 0"}, {"pieces-few", "2 pieces for 50"}, {"pieces-beyond", "ends at byte 9"},
-		{"tokens", "token 200"}, {"usage", "below 0"}, {"outputs", "0 of 1 inputs"}, {"rows", "0 of 1 rows"},
+		{"tokens", "token 200"}, {"chat-token", "token 50"}, {"chat-none", "no tokens of 1 turns"}, {"usage", "below 0"}, {"outputs", "0 of 1 inputs"}, {"rows", "0 of 1 rows"},
 		{"rows-more", "2 of 1 rows"}, {"forward-nan", "NaN"}, {"plane-nan", "NaN"}, {"plane-inf", "Inf"}, {"plane-none", "no token is left"},
 		{"forward-slot", "which it was not given"}, {"forward-tail", "unlisted"},
 	} {
@@ -373,6 +382,8 @@ func TestHostileModelsAreRefused(t *testing.T) {
 			m, err := f.OpenModel(ctx, "chatter", nil)
 			if err == nil && strings.HasPrefix(tt.role, "pieces") {
 				_, err = m.Pieces(ctx)
+			} else if err == nil && strings.HasPrefix(tt.role, "chat") {
+				_, err = m.Chat(ctx, []model.Turn{{Role: "user", Content: "x"}})
 			} else if err == nil && tt.role == "tokens" {
 				_, err = m.Encode(ctx, []byte("x"), model.EncodeOptions{})
 			} else if err == nil {

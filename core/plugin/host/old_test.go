@@ -99,6 +99,9 @@ func oldModel(t *testing.T, f *fixture, plugin string) {
 	if tokens, err := m.Encode(ctx, []byte("four"), model.EncodeOptions{}); err != nil || !slices.Equal(tokens, []int32{4}) {
 		t.Errorf("encode: %v %v", tokens, err)
 	}
+	if _, err := m.Chat(ctx, []model.Turn{{Role: "user", Content: "x"}}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("chat, which it does not offer: %v", err)
+	}
 	if text, err := m.Decode(ctx, []int32{1, 2}); err != nil || string(text) != "2 tokens" {
 		t.Errorf("decode: %s %v", text, err)
 	}

@@ -152,7 +152,11 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 		}, fault.Data, []string{"token_embd.weight", "[64 300]", "[64 299]"}},
 		{"another vocabulary size", set("llama.vocab_size", uint32(301)), fault.Data, []string{"llama.vocab_size", "301", "300"}},
 		{"no tokenizer", drop("tokenizer.ggml.model"), fault.Data, []string{"tokenizer.ggml.model", "missing"}},
-		{"another tokenizer", set("tokenizer.ggml.model", "bert"), fault.Model, []string{"bert", "known: gpt2, llama"}},
+		{"another tokenizer", set("tokenizer.ggml.model", "bert"), fault.Model, []string{"bert", "known: gpt2, llama, t5"}},
+		{"a unigram model with a character map", func(m *ingredients) {
+			set("tokenizer.ggml.model", "t5")(m)
+			set("tokenizer.ggml.precompiled_charsmap", []int32{1})(m)
+		}, fault.Model, []string{"character map"}},
 		{"byte-level merges without a way to split", set("tokenizer.ggml.model", "gpt2"), fault.Data, []string{"tokenizer.ggml.pre", "missing"}},
 		{"byte-level merges without merges", func(m *ingredients) {
 			set("tokenizer.ggml.model", "gpt2")(m)

@@ -16,6 +16,7 @@ import (
 	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/spm"
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/unigram"
 )
 
 // vocabulary is a model's tokenizer and the tokens that end a text. It does not
@@ -31,6 +32,7 @@ type vocabulary struct {
 var tokenizers = map[string]func(*vocabReader, pieces) (*token.Tokenizer, error){
 	"llama": (*vocabReader).sentencePiece,
 	"gpt2":  (*vocabReader).byteLevel,
+	"t5":    (*vocabReader).unigram,
 }
 
 // newVocabulary reads the tokenizer of a file.
@@ -177,14 +179,38 @@ func (r *vocabReader) sentencePiece(p pieces) (*token.Tokenizer, error) {
 		// SentencePiece models start a text with BOS unless the file says otherwise.
 		AddBOS: r.flag(prefix+"add_bos_token", p.bos >= 0),
 	}
-	r.refuse(prefix+"remove_extra_whitespaces", "text is not normalised here")
-	if _, found := r.file.Value(prefix + "precompiled_charsmap"); found {
-		r.fail(fault.New(fault.Model, "open model", r.quoted, "the tokenizer normalises text with a character map, which is not supported"))
-	}
+	r.refuseNormalising()
 	if r.err != nil {
 		return nil, r.err
 	}
 	tok, err := spm.New(v)
+	if err != nil {
+		return nil, err
+	}
+	return tok.Tokenizer, nil
+}
+
+// refuseNormalising fails when a file asks for text to be changed first.
+func (r *vocabReader) refuseNormalising() {
+	r.refuse(prefix+"remove_extra_whitespaces", "text is not normalised here")
+	if _, found := r.file.Value(prefix + "precompiled_charsmap"); found {
+		r.fail(fault.New(fault.Model, "open model", r.quoted, "the tokenizer normalises text with a character map, which is not supported"))
+	}
+}
+
+// unigram reads a tokenizer of T5's kind.
+func (r *vocabReader) unigram(p pieces) (*token.Tokenizer, error) {
+	scores, found, err := r.file.Floats(prefix+"scores", len(p.spelled))
+	must(r, prefix+"scores", scores, found, err)
+	v := unigram.Vocab{
+		Pieces: p.spelled, Scores: scores, Types: p.types, BOS: p.bos,
+		AddSpacePrefix: r.flag(prefix+"add_space_prefix", true), AddBOS: r.flag(prefix+"add_bos_token", false),
+	}
+	r.refuseNormalising()
+	if r.err != nil {
+		return nil, r.err
+	}
+	tok, err := unigram.New(v)
 	if err != nil {
 		return nil, err
 	}

@@ -79,3 +79,22 @@ func TestByteLevelVocabulariesAreRead(t *testing.T) {
 		t.Errorf("read: %v, %v", ids, err)
 	}
 }
+
+// A file with a unigram vocabulary opens; its text is encoded by scores alone.
+func TestUnigramVocabulariesAreRead(t *testing.T) {
+	s := small()
+	s.edit = set("tokenizer.ggml.model", "t5")
+	e, err := openBytes(t, s.bytes(t, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	text := []byte("w1 w3\xff <s>")
+	ids, err := e.Encode(context.Background(), text, model.EncodeOptions{Begin: true})
+	if err != nil || ids[0] != 1 || ids[1] != 260 || ids[2] != 262 {
+		t.Errorf("%q becomes %v, %v", text, ids, err)
+	}
+	if back, err := e.Decode(context.Background(), ids); err != nil || !bytes.Equal(back, text) {
+		t.Errorf("%q comes back as %q, %v", text, back, err)
+	}
+}

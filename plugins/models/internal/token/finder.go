@@ -77,3 +77,13 @@ func (f *Finder) walk(text []byte, visit func(depth int, token int32)) (whole bo
 	}
 	return true
 }
+
+// Prefixes calls visit for every token that a text starts with, the shortest
+// first, with its length.
+func (f *Finder) Prefixes(text []byte, visit func(n int, id int32)) {
+	f.walk(text, func(depth int, token int32) {
+		if token >= 0 {
+			visit(depth, token)
+		}
+	})
+}
