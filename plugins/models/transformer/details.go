@@ -7,17 +7,22 @@ import (
 
 	"lab/core/plugin/model"
 	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
 )
 
 // details is what lab model info tells of a model as it was opened.
 func (e *engine) details(opt options) []model.Detail {
 	perToken := float64(e.hyper.kvBytes()) / 1024
+	kept := "float32"
+	if opt.cache != kernel.F32 {
+		kept = opt.cache.String()
+	}
 	out := []model.Detail{
 		{Name: model.DetailKernels, Value: opt.kernels.Name()},
 		{Name: model.DetailThreads, Value: fmt.Sprint(opt.threads)},
 		{Name: model.DetailFormats, Value: formatShares(e.file.Tensors)},
-		{Name: model.DetailCache, Value: fmt.Sprintf("float32, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
-			perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+		{Name: model.DetailCache, Value: fmt.Sprintf("%s, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
+			kept, perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
 	}
 	if kind, found, err := e.file.Text("tokenizer.ggml.model"); err == nil && found {
 		if pre, found, err := e.file.Text("tokenizer.ggml.pre"); err == nil && found && pre != "" {
