@@ -43,6 +43,7 @@ var allowed = []struct {
 	{"core/plugin/bench", []string{"core/dist", "core/plugin/..."}},
 	{"core/plugin/project", []string{"core/plugin", "core/plugin/lock", "core/plugin/internal/private"}},
 	{"core/plugin/host", []string{"core/dist", "core/plugin/...", "google.golang.org/...", "github.com/hashicorp/...", "golang.org/x/sys/..."}},
+	{"core/bandwidth", nil},
 	{"core/trace", []string{"core/dist"}},
 	{"core/chain", []string{"core/dist", "core/seed", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/generate", []string{"core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model"}},
@@ -60,7 +61,7 @@ var allowed = []struct {
 	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/python", []string{"core/plugin", "core/plugin/host"}}, // its tests; the package itself holds Python
 	{"plugins/models/...", []string{"core/dist", "core/trace", "core/plugin", "core/plugin/param", "core/plugin/model",
-		"plugins/models/...", "golang.org/x/sys/...", "github.com/dlclark/regexp2/v2"}},
+		"plugins/models/...", "golang.org/x/sys/...", "github.com/dlclark/regexp2/v2", "github.com/ardanlabs/jinja"}},
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},

@@ -227,7 +227,7 @@ func writeScore(w io.Writer, r *scoreReport) {
 			if t.Rank == 0 {
 				rank = "-"
 			}
-			cells := []any{t.Position, t.Token, canvas.Visible(string(t.Piece)), bitsText(t.Bits), fmt.Sprintf("%.4f", t.Prob), rank, fixed(float64(t.EntropyBits), 3)}
+			cells := []any{t.Position, t.Token, canvas.Visible(string(t.Piece)), bitsText(t.Bits), probText(float64(t.Prob)), rank, fixed(float64(t.EntropyBits), 3)}
 			if likely {
 				var list []string
 				for _, e := range t.Top {
@@ -248,6 +248,14 @@ func bitsText(x trace.Real) string {
 		return "∞ (impossible)"
 	}
 	return fixed(float64(x), 3)
+}
+
+// probText writes a probability; a small one keeps two digits that count.
+func probText(p float64) string {
+	if p > 0 && p < 1e-3 {
+		return fmt.Sprintf("%.1e", p)
+	}
+	return fmt.Sprintf("%.4f", p)
 }
 
 // fixed writes a number with so many decimals; what rounds to zero has no sign.

@@ -67,9 +67,10 @@ func (s *Session) UseModelSettings(given []param.Setting) { s.given = given }
 // Host returns the plugin host, for listings.
 func (s *Session) Host() *host.Host { return s.host }
 
-// Model returns the open model for a reference (a backend's name, a path, which may
-// begin with ~/, or one of the names of [Session.UseNames]), opening it at the first call. Asking again with other settings is a usage
-// error, since one reference stands for one model throughout a session.
+// Model returns the open model for a reference (a backend's name, a path, which
+// may begin with ~/, or one of the names of [Session.UseNames]), opening it at
+// the first call. Asking again with other settings is a usage error, since one
+// reference stands for one model throughout a session.
 func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) (*Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,6 +106,10 @@ func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) 
 	s.order = append(s.order, m)
 	return m, nil
 }
+
+// Handle returns the model as the host has it, for what is measured of its calls.
+// Sequences that the engine did not make must be freed before it is used again.
+func (m *Model) Handle() *host.Model { return m.handle }
 
 // Chain parses and builds a chain; origin is recorded with what it sets.
 func (s *Session) Chain(ctx context.Context, text, origin string) (*chain.Chain, error) {

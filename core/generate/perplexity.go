@@ -53,7 +53,7 @@ func (e *Engine) Perplexity(ctx context.Context, text []byte, opt WindowOptions)
 	start := max(head, 1) // of what counts
 	out := &Scoring{Prompt: tokens[:min(start, len(tokens))], Total: max(0, len(tokens)-start),
 		Window: w.window, Stride: w.stride}
-	s := &scorer{e: e, total: out.Total, opt: ScoreOptions{Sums: true, OnStep: opt.OnStep}}
+	s := &scorer{e: e, op: "perplexity", total: out.Total, opt: ScoreOptions{Sums: true, OnStep: opt.OnStep}}
 	if out.Total == 0 {
 		return nil, model.Usage{}, fault.New(fault.Usage, "perplexity", "text", "it is one token long, and model %q has no begin token to score it after", e.info.Name)
 	}

@@ -73,7 +73,7 @@ func (s *Scoring) LnP() float64 { return -s.Bits * math.Ln2 }
 func (e *Engine) Score(ctx context.Context, prompt []byte, texts [][]byte, opt ScoreOptions) ([]*Scoring, model.Usage, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := &scorer{e: e, opt: opt}
+	s := &scorer{e: e, op: "score", opt: opt}
 	for i, text := range texts {
 		item, err := e.scoreItem(ctx, prompt, text)
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *scorer) ended(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return fault.New(fault.Interrupted, "score", "", "stopped after %d of %d tokens: %v", s.scored, s.total, context.Cause(ctx))
+	return fault.New(fault.Interrupted, s.op, "", "stopped after %d of %d tokens: %v", s.scored, s.total, context.Cause(ctx))
 }
 
 // Continuation returns the tokens of a prompt, begin token included when the

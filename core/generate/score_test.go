@@ -297,3 +297,30 @@ func TestTokensOutsideTheListHaveNoScore(t *testing.T) {
 		t.Errorf("an unlisted token: %v", err)
 	}
 }
+
+// What a run reports, and what the engine counts, is what its forward calls read.
+func TestUsageOfARun(t *testing.T) {
+	m := newToy(t)
+	e := engine(t, m)
+	jobs, c := make([]Job, 5), build(t, "flat", nil)
+	for i := range jobs {
+		jobs[i] = Job{Prompt: []byte("A dog"), Chain: c, Seed: 3, Sample: uint64(i), MaxTokens: 4 + i}
+	}
+	r, err := e.Run(t.Context(), jobs, Options{Batch: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := int64(0)
+	for _, sizes := range m.calls {
+		for _, n := range sizes {
+			read += int64(n)
+		}
+	}
+	// The prompt once, and of each sample all tokens but the last.
+	if want := int64(5 + 3 + 4 + 5 + 6 + 7); r.Usage.DecodeTokens != want || read != want {
+		t.Errorf("%d tokens are reported and %d were read, want %d", r.Usage.DecodeTokens, read, want)
+	}
+	if got := e.Usage(); got != r.Usage {
+		t.Errorf("the engine counts %+v, the run %+v", got, r.Usage)
+	}
+}

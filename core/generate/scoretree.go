@@ -31,6 +31,7 @@ type scoreItem struct {
 // token.
 type scorer struct {
 	e     *Engine
+	op    string // for messages
 	opt   ScoreOptions
 	items []*scoreItem
 

@@ -38,14 +38,15 @@ func scoreMembers() []script.Member {
 			},
 			Func: func(c *script.Call) (any, error) { return script.Self[*Model](c).perplexity(c) },
 		},
-		getter("usage", "map: prefill_tokens, decode_tokens, prefill_seconds, decode_seconds, flops, bytes_moved, cache_bytes",
+		getter("usage", "map: prefill_tokens, decode_tokens, prefill_seconds, decode_seconds, flops, bytes_moved, cache_bytes, cached_tokens",
 			"What all forward passes of this model cost so far, as its backend counts; the cache is the most held.", func(m *Model) any { return usageMap(m.Usage()) }),
 	}
 }
 
 func usageMap(u model.Usage) map[string]any {
 	return map[string]any{"prefill_tokens": u.PrefillTokens, "decode_tokens": u.DecodeTokens, "prefill_seconds": u.PrefillSeconds,
-		"decode_seconds": u.DecodeSeconds, "flops": u.FLOPs, "bytes_moved": u.BytesMoved, "cache_bytes": u.CacheBytes}
+		"decode_seconds": u.DecodeSeconds, "flops": u.FLOPs, "bytes_moved": u.BytesMoved, "cache_bytes": u.CacheBytes,
+		"cached_tokens": u.CachedTokens}
 }
 
 func (m *Model) score(c *script.Call) (any, error) {

@@ -7,22 +7,24 @@ import (
 
 	"lab/core/plugin/model"
 	"lab/plugins/models/internal/gguf"
-	"lab/plugins/models/internal/kernel"
 )
 
 // details is what lab model info tells of a model as it was opened.
 func (e *engine) details(opt options) []model.Detail {
 	perToken := float64(e.hyper.kvBytes()) / 1024
-	kept := "float32"
-	if opt.cache != kernel.F32 {
-		kept = opt.cache.String()
-	}
 	out := []model.Detail{
 		{Name: model.DetailKernels, Value: opt.kernels.Name()},
 		{Name: model.DetailThreads, Value: fmt.Sprint(opt.threads)},
 		{Name: model.DetailFormats, Value: formatShares(e.file.Tensors)},
-		{Name: model.DetailCache, Value: fmt.Sprintf("%s, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
-			kept, perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+		{Name: model.DetailCache, Value: fmt.Sprintf("%v, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
+			opt.cache, perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
+	}
+	if e.multipliesBlocks() {
+		precision := "rounded to 8 bits where weights are quantised"
+		if opt.exact {
+			precision = "float32"
+		}
+		out = append(out, model.Detail{Name: "activations", Value: precision})
 	}
 	if kind, found, err := e.file.Text("tokenizer.ggml.model"); err == nil && found {
 		if pre, found, err := e.file.Text("tokenizer.ggml.pre"); err == nil && found && pre != "" {
@@ -35,6 +37,11 @@ func (e *engine) details(opt options) []model.Detail {
 		chat = fmt.Sprintf("%d bytes", len(text))
 	}
 	return append(out, model.Detail{Name: model.DetailChatTemplate, Value: chat})
+}
+
+// multipliesBlocks reports whether a matrix is stored in blocks.
+func (e *engine) multipliesBlocks() bool {
+	return slices.ContainsFunc(e.file.Tensors, func(t gguf.Tensor) bool { return formats[t.Type].Block() > 1 })
 }
 
 // short cuts a text from a file to what a line has room for.

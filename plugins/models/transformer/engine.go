@@ -136,6 +136,7 @@ func (e *engine) describe(digest string) model.Info {
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
 		Digest: digest, Deterministic: true, Hidden: e.hyper.width,
 		Begin: e.vocab.tok.Begin(), EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
+		Chat: e.vocab.chat != nil || e.vocab.fail != nil, // a template that cannot be read says so when asked
 	}
 	for _, key := range []string{"general.name", "general.description"} {
 		if s, found, err := e.file.Text(key); found && err == nil && s != "" {
