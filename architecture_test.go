@@ -61,7 +61,7 @@ var allowed = []struct {
 	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/python", []string{"core/plugin", "core/plugin/host"}}, // its tests; the package itself holds Python
 	{"plugins/models/...", []string{"core/dist", "core/trace", "core/plugin", "core/plugin/param", "core/plugin/model",
-		"plugins/models/...", "golang.org/x/sys/...", "github.com/dlclark/regexp2/v2"}},
+		"plugins/models/...", "golang.org/x/sys/...", "github.com/dlclark/regexp2/v2", "github.com/ardanlabs/jinja"}},
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},

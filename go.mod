@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	codeberg.org/go-fonts/dejavu v0.4.0
 	codeberg.org/go-fonts/liberation v0.6.0
+	github.com/ardanlabs/jinja v1.8.0
 	github.com/d5/tengo/v2 v2.17.0
 	github.com/dlclark/regexp2/v2 v2.13.0
 	github.com/hashicorp/go-hclog v1.6.3

@@ -12,6 +12,7 @@ import (
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/generate"
+	"lab/core/plugin/model"
 	"lab/core/trace"
 	"lab/plots/canvas"
 )
@@ -54,6 +55,8 @@ type generateFlags struct {
 	maxTokens int
 	batch     int
 	stop      []string
+	chat      bool
+	system    string
 	steps     bool
 	json      *bool
 }
@@ -64,10 +67,15 @@ func generateCommand(s *settings) *cobra.Command {
 		Use:   "generate PROMPT",
 		Short: "Generate samples from a prompt",
 		Long: `Generates samples that continue PROMPT. Sample i of a prompt depends on the model,
-the chain, the seed and i only: it is the same alone, among 64 and at any batch.`,
+the chain, the seed and i only: it is the same alone, among 64 and at any batch.
+
+With --chat the model answers PROMPT: it becomes a user's turn in the form that the
+chat template of an instruct model gives it, after a system's turn with --system.
+Control tokens are the template's alone; ones spelled in PROMPT or --system stay text.`,
 		Example: `  lab generate "The weather today is"
   lab generate "The weather today is" --chain greedy --max-tokens 40
-  lab generate "Anna has a" --chain "temperature:0.8 | top_p:0.95" --samples 3 --seed 7 --json`,
+  lab generate "Anna has a" --chain "temperature:0.8 | top_p:0.95" --samples 3 --seed 7 --json
+  lab generate "Why is the sky blue?" --chat --model MODEL.gguf --system "Answer in one sentence."`,
 		Args: oneArg("one prompt", `lab generate "The weather today is" --samples 3`),
 	}
 	f := cmd.Flags()
@@ -80,10 +88,17 @@ the chain, the seed and i only: it is the same alone, among 64 and at any batch.
 	f.IntVar(&g.maxTokens, "max-tokens", 48, "most tokens per sample")
 	f.IntVar(&g.batch, "batch", 32, "most samples in one forward call; changes the speed, never the result")
 	f.StringArrayVar(&g.stop, "stop", nil, "stop string; may be repeated and may span tokens")
+	f.BoolVar(&g.chat, "chat", false, "answer PROMPT in the form of the model's chat template")
+	f.StringVar(&g.system, "system", "", "with --chat: the system's turn, before the prompt")
 	f.BoolVar(&g.steps, "steps", false, "record every step with its ledger (always in --json)")
 	s.pluginFlag(cmd)
 	g.json = jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runGenerate(s, cmd, g, args[0]) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("system") && !g.chat {
+			return fault.New(fault.Usage, "lab generate", "", "--system is a turn of a conversation").Fix("add --chat")
+		}
+		return runGenerate(s, cmd, g, args[0])
+	}
 	return cmd
 }
 
@@ -111,9 +126,15 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 		if err != nil {
 			return err
 		}
+		text, tokens := []byte(prompt), []int32(nil)
+		if g.chat {
+			if text, tokens, err = g.conversation(ctx, m, prompt); err != nil {
+				return err
+			}
+		}
 		jobs := make([]generate.Job, g.samples)
 		for i := range jobs {
-			jobs[i] = generate.Job{Prompt: []byte(prompt), Chain: c, Seed: g.seed, Sample: g.first + uint64(i),
+			jobs[i] = generate.Job{Prompt: text, Tokens: tokens, Chain: c, Seed: g.seed, Sample: g.first + uint64(i),
 				MaxTokens: g.maxTokens, Stop: g.stop, Passes: passes}
 		}
 		bar := newProgress(cmd.ErrOrStderr()).Start("generate", g.samples)
@@ -122,7 +143,7 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 		if r == nil {
 			return err
 		}
-		report = &generateReport{Schema: "lab/generate/1", Prompt: prompt, Chain: c.String(), Effective: c.Effective(),
+		report = &generateReport{Schema: "lab/generate/1", Prompt: string(text), Chain: c.String(), Effective: c.Effective(),
 			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: started(r.Samples), Usage: usageJSON(r.Usage),
 			Warnings: r.Warnings, Interrupted: err != nil && fault.KindOf(err) == fault.Interrupted}
 		return err
@@ -135,12 +156,30 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 		if *g.json {
 			return writeJSON(cmd.OutOrStdout(), report)
 		}
-		writeSamples(cmd.OutOrStdout(), report, g.steps)
+		shown := *report
+		if g.chat {
+			shown.Prompt = "" // an answer stands for itself
+		}
+		writeSamples(cmd.OutOrStdout(), &shown, g.steps)
 		for _, w := range report.Warnings {
 			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
 		}
 		return nil
 	})
+}
+
+// conversation returns the prompt that the model's chat template makes of the
+// system's turn, if there is one, and the user's.
+func (g *generateFlags) conversation(ctx context.Context, m *experiment.Model, prompt string) ([]byte, []int32, error) {
+	var turns []model.Turn
+	if g.system != "" {
+		turns = append(turns, model.Turn{Role: "system", Content: g.system})
+	}
+	if prompt == "" {
+		return nil, nil, fault.New(fault.Usage, "lab generate", "prompt", "it is empty").Fix("ask the model something")
+	}
+	c, err := m.Chat(ctx, append(turns, model.Turn{Role: "user", Content: prompt}))
+	return c.Text, c.Tokens, err
 }
 
 // started drops the samples an interrupt came before.

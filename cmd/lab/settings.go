@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"lab/core/fault"
 	"lab/core/plugin/host"
 	"lab/core/plugin/lock"
+	"lab/core/plugin/param"
 	"lab/core/plugin/project"
 )
 
@@ -25,6 +27,7 @@ type settings struct {
 	pluginDirs []string
 	pluginTLS  bool
 	timeout    time.Duration
+	modelSet   []string // NAME=VALUE
 
 	plugins []string           // paths of --plugin, built for this command alone
 	bench   *project.Workbench // where they are built; nil: none is, or not yet
@@ -37,6 +40,7 @@ func (s *settings) flags(root *cobra.Command) {
 	f.StringVar(&s.logFormat, "log-format", "text", "format of log lines on standard error: text or json")
 	f.StringArrayVar(&s.pluginDirs, "plugin-dir", nil, "folder with lab-plugin-NAME executables; may be repeated")
 	f.BoolVar(&s.pluginTLS, "plugin-tls", false, "encrypt the connection to plugins (they are local children, so it is off)")
+	f.StringArrayVar(&s.modelSet, "model-set", nil, "a setting of models that are opened without any, as NAME=VALUE, for instance rope=yarn:4; may be repeated")
 	f.DurationVar(&s.timeout, "timeout", 0, "stop the whole command after this long, for instance 90s; 0 never")
 }
 
@@ -78,6 +82,11 @@ func (s *settings) open(cmd *cobra.Command, plugins ...string) (_ context.Contex
 		done()
 		return nil, nil, nil, err
 	}
+	given, err := s.modelSettings()
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
 	opt.Dirs, opt.Unpinned = append(built.folders, opt.Dirs...), built.folders
 	session, err := experiment.Open(opt)
 	if err != nil {
@@ -87,8 +96,22 @@ func (s *settings) open(cmd *cobra.Command, plugins ...string) (_ context.Contex
 	if folder, err := modelFolder(); err == nil { // without a home folder there are no such models
 		session.UseNames(folder)
 	}
+	session.UseModelSettings(given)
 	session.Host().Warm(append(built.names, plugins...)...)
 	return ctx, session, done, nil
+}
+
+// modelSettings are those of --model-set.
+func (s *settings) modelSettings() ([]param.Setting, error) {
+	var given []param.Setting
+	for _, text := range s.modelSet {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fault.New(fault.Usage, "lab", "", "--model-set %s is not NAME=VALUE", fault.Quote(text, 80)).Fix("for instance --model-set cache_type=q8_0")
+		}
+		given = append(given, param.Setting{Name: name, Value: value, Origin: "flag --model-set"})
+	}
+	return given, nil
 }
 
 // hostOptions are what the shared flags say of the host.

@@ -20,8 +20,10 @@ type ModelRecord struct {
 	Parameters    int64  `json:"parameters"`
 	WeightBytes   int64  `json:"weight_bytes"`
 	Deterministic bool   `json:"deterministic"`
-	DigestOpen    string `json:"digest_open"`
-	DigestEnd     string `json:"digest_end"`
+	// Settings are those it was opened with, as "name=value", without defaults.
+	Settings   []string `json:"settings,omitempty"`
+	DigestOpen string   `json:"digest_open"`
+	DigestEnd  string   `json:"digest_end"`
 }
 
 // PluginRecord is one plugin that was started.

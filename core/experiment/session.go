@@ -31,7 +31,8 @@ const DefaultModel = "tiny"
 // Session is a host with its open models. Safe for concurrent use.
 type Session struct {
 	host  *host.Host
-	names Names // nil: only backends have names
+	names Names           // nil: only backends have names
+	given []param.Setting // of models that are opened without any
 
 	mu       sync.Mutex
 	models   map[string]*Model
@@ -59,6 +60,10 @@ func Open(opt host.Options) (*Session, error) {
 	return &Session{host: h, models: map[string]*Model{}, runners: map[string]sampler.Runner{}, scripted: map[string]chain.Offer{}}, nil
 }
 
+// UseModelSettings sets the settings of models that are opened without any of
+// their own. It must be called before the first model is opened.
+func (s *Session) UseModelSettings(given []param.Setting) { s.given = given }
+
 // Host returns the plugin host, for listings.
 func (s *Session) Host() *host.Host { return s.host }
 
@@ -79,6 +84,9 @@ func (s *Session) Model(ctx context.Context, ref string, given []param.Setting) 
 	at, err := s.locate(ctx, ref)
 	if err != nil {
 		return nil, err
+	}
+	if len(given) == 0 {
+		given = s.given
 	}
 	handle, err := s.host.OpenModel(ctx, at.path, given)
 	if err != nil {
@@ -274,6 +282,11 @@ func (m *Model) verify(ctx context.Context) (ModelRecord, error) {
 	info := m.Info()
 	r := ModelRecord{Ref: m.Ref, Plugin: m.plugin, Name: info.Name, Architecture: info.Architecture,
 		Parameters: info.Parameters, WeightBytes: info.WeightBytes, Deterministic: info.Deterministic, DigestOpen: info.Digest}
+	for _, v := range m.handle.Settings() {
+		if v.Origin != param.DefaultOrigin {
+			r.Settings = append(r.Settings, v.Name+"="+param.Format(v.Value))
+		}
+	}
 	now, err := m.handle.Verify(ctx)
 	if err != nil {
 		return r, err

@@ -20,6 +20,7 @@ type batch struct {
 	e    *Engine
 	opt  Options
 	jobs []Job
+	keys []string // of their prompts
 
 	chainOpt chain.Options
 
@@ -66,6 +67,7 @@ func newBatch(e *Engine, jobs []Job, opt Options) *batch {
 		samples:  make([]trace.Sample, len(jobs)), loose: make([]bool, len(jobs))}
 	for i, j := range jobs {
 		b.waiting = append(b.waiting, i)
+		b.keys = append(b.keys, j.key())
 		b.samples[i] = trace.Sample{Sample: j.Sample, Tokens: []int32{}, Stop: trace.Stop{Reason: trace.Interrupted}}
 	}
 	n := min(opt.Batch, len(jobs))
@@ -116,7 +118,7 @@ func (b *batch) admit(ctx context.Context) error {
 		return err
 	}
 	for _, job := range starting {
-		t := b.trunks[string(b.jobs[job].Prompt)]
+		t := b.trunks[b.keys[job]]
 		s := &sample{job: job, history: append([]int32(nil), t.tokens...), prompt: len(t.tokens), scored: true,
 			stream: seed.New(b.jobs[job].Seed, b.jobs[job].Prompt),
 			text:   newTextStream(b.jobs[job].Stop), out: &b.samples[job]}
@@ -131,7 +133,7 @@ func (b *batch) admit(ctx context.Context) error {
 		copy(b.rows[s.place].Values, t.row.Values)
 		b.live = append(b.live, s)
 		if t.left--; t.left == 0 {
-			delete(b.trunks, string(b.jobs[job].Prompt))
+			delete(b.trunks, b.keys[job])
 			b.e.unpin(t.prefix)
 		}
 		if err := b.follow(ctx, s); err != nil {
@@ -148,17 +150,17 @@ func (b *batch) prefill(ctx context.Context, jobs []int) error {
 	var fresh []*trunk
 	var names []string
 	for _, job := range jobs {
-		prompt := string(b.jobs[job].Prompt)
+		prompt := b.keys[job]
 		if b.trunks[prompt] != nil || slices.Contains(names, prompt) {
 			continue
 		}
-		tokens, err := b.e.Encode(ctx, b.jobs[job].Prompt)
+		tokens, err := b.e.tokens(ctx, b.jobs[job])
 		if err != nil {
 			return err
 		}
 		t := &trunk{}
 		for _, w := range b.waiting {
-			if string(b.jobs[w].Prompt) == prompt {
+			if b.keys[w] == prompt {
 				t.left++
 			}
 		}

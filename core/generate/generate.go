@@ -24,7 +24,10 @@ import (
 
 // Job is one sample to be generated.
 type Job struct {
-	Prompt    []byte
+	Prompt []byte
+	// Tokens are those of the prompt where its text does not tell them, as in a
+	// conversation with control tokens; nil for those of Prompt.
+	Tokens    []int32
 	Chain     *chain.Chain
 	Seed      uint64   // of the run
 	Sample    uint64   // index of the sample; with Seed and Prompt it fixes every draw
@@ -134,11 +137,43 @@ func (e *Engine) Encode(ctx context.Context, prompt []byte) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
+	return tokens, e.fits(tokens)
+}
+
+// tokens returns the tokens of a job's prompt.
+func (e *Engine) tokens(ctx context.Context, j Job) ([]int32, error) {
+	if j.Tokens == nil {
+		return e.Encode(ctx, j.Prompt)
+	}
+	return j.Tokens, e.fits(j.Tokens)
+}
+
+// fits returns a limit error for a prompt that is longer than the context.
+func (e *Engine) fits(tokens []int32) error {
 	if len(tokens) > e.info.ContextLength {
-		return nil, fault.New(fault.Limit, "generate", "prompt", "it is %d tokens long, the context of model %q holds %d",
+		return fault.New(fault.Limit, "generate", "prompt", "it is %d tokens long, the context of model %q holds %d",
 			len(tokens), e.info.Name, e.info.ContextLength).Fix("shorten the prompt; nothing was cut off")
 	}
-	return tokens, nil
+	return nil
+}
+
+// Chat returns the prompt that a conversation is, for Job.Prompt and Job.Tokens.
+// A model that knows no form of a conversation is a usage error.
+func (e *Engine) Chat(ctx context.Context, turns []model.Turn) (model.Conversation, error) {
+	chatter, ok := e.m.(model.Chatter)
+	if !ok || !e.info.Chat {
+		return model.Conversation{}, fault.New(fault.Usage, "chat", fmt.Sprintf("model %q", e.info.Name), "it has no chat template").
+			Fix("take an instruct model's file, or write the prompt in the form that the model was trained on")
+	}
+	return chatter.Chat(ctx, turns)
+}
+
+// key tells prompts apart: by their tokens where those are given.
+func (j Job) key() string {
+	if j.Tokens == nil {
+		return "text " + string(j.Prompt)
+	}
+	return fmt.Sprint("tokens ", j.Tokens)
 }
 
 // Prediction is the model's answer to one prompt.
@@ -220,6 +255,9 @@ func (e *Engine) checkJobs(jobs []Job, opt Options) error {
 			return fault.New(fault.Usage, "generate", subject, "it has no chain")
 		case j.MaxTokens < 1:
 			return fault.New(fault.Usage, "generate", subject, "max_tokens = %d is below 1", j.MaxTokens)
+		case j.Tokens != nil && slices.ContainsFunc(j.Passes, func(p Pass) bool { return len(p.Prompt) == 0 }):
+			return fault.New(fault.Usage, "generate", subject, "a further pass is to see the prompt, which is a conversation in the form of one model").
+				Fix("give the pass a prompt of its own")
 		case j.Sample > maxSample:
 			return fault.New(fault.Usage, "generate", subject, "sample %d is above %d", j.Sample, uint64(maxSample))
 		}

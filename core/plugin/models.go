@@ -56,6 +56,9 @@ func (s *modelServer) Open(ctx context.Context, req *wire.OpenRequest) (*wire.Op
 	}
 	info := wire.PutInfo(m.Info())
 	checked, err := wire.GetInfo(info)
+	if _, chats := m.(model.Chatter); err == nil && checked.Chat && !chats {
+		err = fault.New(fault.Plugin, "open model", fault.Quote(req.GetRef(), 200), "it says that it chats and has no method for it")
+	}
 	if err != nil {
 		_ = m.Close()
 		return nil, err
@@ -204,6 +207,28 @@ func (s *modelServer) Pieces(ctx context.Context, req *wire.PiecesRequest) (*wir
 		return nil, err
 	}
 	return &wire.PiecesResponse{Text: text, Ends: ends}, nil
+}
+
+// Chat implements the call of lab.proto.
+func (s *modelServer) Chat(ctx context.Context, req *wire.ChatRequest) (*wire.ChatResponse, error) {
+	o, leave, err := s.enter(ctx, req.GetModel(), false)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	chatter, ok := o.model.(model.Chatter)
+	if !ok || !o.info.Chat {
+		return nil, fault.New(fault.Usage, "chat", o.info.Name, "the model knows no form of a conversation")
+	}
+	turns := make([]model.Turn, len(req.GetTurns()))
+	for i, t := range req.GetTurns() {
+		turns[i] = model.Turn{Role: t.GetRole(), Content: t.GetContent()}
+	}
+	c, err := chatter.Chat(ctx, turns)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Model, "chat", o.info.Name)
+	}
+	return &wire.ChatResponse{Tokens: wire.PutTokens(c.Tokens), Text: c.Text}, nil
 }
 
 // Verify implements the call of lab.proto.

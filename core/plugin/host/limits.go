@@ -19,6 +19,7 @@ const (
 	pieceBytes     = 256  // of the piece of a token, on average over a vocabulary
 	encodedBytes   = 64   // of the tokens of one byte of text
 	describedBytes = 16 << 20
+	templateBytes  = 16 << 20 // of what a chat template adds to a conversation
 )
 
 var (
@@ -53,6 +54,10 @@ func forwardLimit(vocab int, batch []model.Input) grpc.CallOption {
 // encodeLimit bounds the tokens of a text: even one that falls apart into bytes,
 // each written as several characters first, has fewer.
 func encodeLimit(text []byte) grpc.CallOption { return wire.AtMost(encodedBytes * len(text)) }
+
+// chatLimit bounds the tokens and the text of a conversation; a template may say
+// much of its own, and some turns twice.
+func chatLimit(size int) grpc.CallOption { return wire.AtMost(templateBytes + 2*(encodedBytes+1)*size) }
 
 // decodeLimit bounds the text of tokens.
 func decodeLimit(tokens []int32) grpc.CallOption { return wire.AtMost(decodedBytes * len(tokens)) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -45,7 +46,10 @@ type handle struct {
 	id      uint64
 }
 
-var _ model.Model = (*Model)(nil)
+var (
+	_ model.Model   = (*Model)(nil)
+	_ model.Chatter = (*Model)(nil)
+)
 
 // OpenModel opens what ref names: a backend, "plugin/backend", or a path that
 // matches a backend's pattern. settings are checked against the backend's
@@ -277,6 +281,41 @@ func (m *Model) Encode(ctx context.Context, text []byte, opt model.EncodeOptions
 		return nil, m.plug.fault("encode", "%s", problem(err))
 	}
 	return tokens, nil
+}
+
+// Chat implements [model.Chatter]. On a model that does not offer it, it is a
+// usage error.
+func (m *Model) Chat(ctx context.Context, turns []model.Turn) (model.Conversation, error) {
+	req := &wire.ChatRequest{Turns: make([]*wire.Turn, len(turns))}
+	size := 0
+	for i, t := range turns {
+		if !utf8.ValidString(t.Content) || !utf8.ValidString(t.Role) {
+			return model.Conversation{}, fault.New(fault.Usage, "chat", fmt.Sprintf("turn %d", i+1), "it is not UTF-8")
+		}
+		req.Turns[i] = &wire.Turn{Role: t.Role, Content: t.Content}
+		size += len(t.Content)
+	}
+	if !m.info.Chat {
+		return model.Conversation{}, fault.New(fault.Usage, "chat", fmt.Sprintf("model %q", m.info.Name), "it has no chat template").
+			Fix("take an instruct model's file, or write the prompt in the form that the model was trained on")
+	}
+	var answer *wire.ChatResponse
+	err := m.read(ctx, "chat", func(ctx context.Context, i *instance, id uint64) (err error) {
+		req.Model = id
+		answer, err = i.conn.Model.Chat(ctx, req, chatLimit(size))
+		return err
+	})
+	if err != nil {
+		return model.Conversation{}, err
+	}
+	tokens, err := wire.GetTokens(answer.GetTokens(), m.info.VocabSize, "tokens")
+	if err != nil {
+		return model.Conversation{}, m.plug.fault("chat", "%s", problem(err))
+	}
+	if len(tokens) == 0 {
+		return model.Conversation{}, m.plug.fault("chat", "it made no tokens of %d turns", len(turns))
+	}
+	return model.Conversation{Text: answer.GetText(), Tokens: tokens}, nil
 }
 
 // Decode implements [model.Vocabulary].

@@ -62,8 +62,9 @@ type Info struct {
 	// Deterministic promises that a row's scores are bit-identical whatever the
 	// batch, its neighbours, the chunks a prompt arrives in and the threads.
 	Deterministic bool
-	TopN          int // tokens listed per row by a backend that sees only the best; 0: all
-	Hidden        int // numbers in a hidden state that Input.Hidden may ask for; 0: none are offered
+	TopN          int  // tokens listed per row by a backend that sees only the best; 0: all
+	Hidden        int  // numbers in a hidden state that Input.Hidden may ask for; 0: none are offered
+	Chat          bool // the model is a [Chatter]
 
 	Begin     int32   // token that starts a text, -1 if none
 	EndOfText []int32 // tokens that end a text; may be empty
@@ -252,6 +253,25 @@ type Model interface {
 	// Verify computes the digest of the weights from the bytes in use, now.
 	Verify(ctx context.Context) (string, error)
 	Close() error
+}
+
+// Turn is one message of a conversation.
+type Turn struct {
+	Role    string // system, user or assistant
+	Content string // text of a user: control tokens spelled in it stay text
+}
+
+// Conversation is a prompt made of turns, up to where the answer begins.
+type Conversation struct {
+	Text   []byte // as it reads, with control tokens spelled out
+	Tokens []int32
+}
+
+// Chatter is a model that knows the form of a conversation. One that says so in
+// its Info implements it. An unknown role, or turns in an order that the model
+// has no form for, is a usage error. Safe for concurrent use.
+type Chatter interface {
+	Chat(ctx context.Context, turns []Turn) (Conversation, error)
 }
 
 // Backend opens models. ref is the backend's own name or what matched one of

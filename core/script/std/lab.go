@@ -138,7 +138,7 @@ func Module(e *Env) script.Module {
 		},
 		Classes: []script.Class{
 			(*Model)(nil).Class(), (*Chain)(nil).Class(), (*Distribution)(nil).Class(), (*Scoring)(nil).Class(), (*scored)(nil).Class(), (*token)(nil).Class(),
-			(*Sample)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(), (*sequence)(nil).Class(),
+			(*Sample)(nil).Class(), (*Conversation)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(), (*sequence)(nil).Class(),
 			(*Sampler)(nil).Class(), (*row)(nil).Class(), (*turn)(nil).Class(),
 		},
 	}

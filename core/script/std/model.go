@@ -84,7 +84,7 @@ func (*Model) Class() script.Class {
 			},
 			{
 				Name: "generate", Doc: "Generates samples that continue a prompt; sample i depends on model, chain, seed and i only.", Returns: "list of sample",
-				Params: []script.Param{promptParam("the text to continue")},
+				Params: []script.Param{{Name: "prompt", Type: script.Either(script.String(), script.Host[*Conversation]()), Meaning: "the text to continue, or a conversation of model.chat to answer"}},
 				Options: append([]script.Param{
 					{Name: "chain", Type: chainParam.Type, Default: "sample", Meaning: chainParam.Meaning},
 					{Name: "samples", Type: script.Int(), Default: int64(1), Range: script.Between(1, 1e6), Meaning: "how many samples"},
@@ -97,6 +97,7 @@ func (*Model) Class() script.Class {
 				}, passOptions()...),
 				Func: func(c *script.Call) (any, error) { return script.Self[*Model](c).generate(c) },
 			},
+			chatMember(),
 			searchMember(),
 			detectMember(),
 			{
@@ -167,9 +168,13 @@ func (m *Model) generate(c *script.Call) (any, error) {
 		seed = uint64(c.Int("seed"))
 	}
 	further := passes(c)
+	prompt, tokens, err := m.promptOf(c.Any("prompt"))
+	if err != nil {
+		return nil, err
+	}
 	jobs := make([]generate.Job, c.Int("samples"))
 	for i := range jobs {
-		jobs[i] = generate.Job{Prompt: []byte(c.String("prompt")), Chain: built, Seed: seed,
+		jobs[i] = generate.Job{Prompt: prompt, Tokens: tokens, Chain: built, Seed: seed,
 			Sample: uint64(c.Int("first_sample")) + uint64(i), MaxTokens: int(c.Int("max_tokens")), Stop: c.Strings("stop"), Passes: further}
 	}
 	opt := generate.Options{Batch: int(c.Int("batch")), Ledger: c.Bool("ledger")}

@@ -92,6 +92,12 @@ func without[T any](open func(T) (*experiment.Session, error)) (*experiment.Sess
 // the toy as its one member, m.
 func toyModules(t testing.TB) []script.Module {
 	t.Helper()
+	return modulesOf(t, &toy{seqs: map[uint64][]int32{}})
+}
+
+// modulesOf are toyModules with another model.
+func modulesOf(t testing.TB, m model.Model) []script.Module {
+	t.Helper()
 	session, err := without(experiment.Open)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +107,7 @@ func toyModules(t testing.TB) []script.Module {
 			t.Error(err)
 		}
 	})
-	engine, err := generate.New(t.Context(), &toy{seqs: map[uint64][]int32{}})
+	engine, err := generate.New(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,6 +220,28 @@ func TestMemoryThatIsNotThereIsNotTaken(t *testing.T) {
 	}
 }
 
+func TestAModelLargerThanTheMachineIsRefusedBeforeItIsPacked(t *testing.T) {
+	s := small()
+	s.kind = tinyShape().kind
+	machine := func(left int64, known bool) func(*options) {
+		return func(o *options) { o.memory = func() (int64, bool) { return left, known } }
+	}
+	data := s.bytes(t, 7)
+	if _, err := openSet(t, data, machine(1<<20, true)); err != nil {
+		t.Errorf("a model that fits: %v", err)
+	}
+	if _, err := openSet(t, data, machine(0, false)); err != nil {
+		t.Errorf("a machine that does not tell: %v", err)
+	}
+	_, packs := kernel.Best().Packs(kernel.Q8_0)
+	if _, err := openSet(t, data, machine(1000, true)); packs {
+		wantError(t, err, fault.Limit, "its weights take", "the machine has 0 MiB left")
+	}
+	if _, err := openSet(t, small().bytes(t, 7), machine(1000, true)); err != nil {
+		t.Errorf("weights in float32 need no memory of their own: %v", err)
+	}
+}
+
 // Thousands of sequences live on one prefix: each costs a page of its own once
 // it is extended, and gives what it would alone.
 func TestThousandsOfForksOfOnePrefix(t *testing.T) {

@@ -38,7 +38,8 @@ type options struct {
 	scaling    scaling
 	context    int // 0: the file's
 	kernels    *kernel.Kernels
-	exact      bool // activations are never rounded
+	exact      bool                            // activations are never rounded
+	memory     func() (left int64, known bool) // nil: availableMemory
 }
 
 // open checks everything about a file and returns its model. On failure the
@@ -96,6 +97,12 @@ func build(ctx context.Context, file *gguf.File, name string, opt options) (*eng
 		return nil, fault.New(fault.Limit, "open model", quoted, "one page of the KV cache takes %d bytes, the limit is %d",
 			e.cache.pageBytes(), opt.cacheBytes).Fix("raise cache_mib")
 	}
+	if opt.memory != nil {
+		e.cache.memory = opt.memory
+	}
+	if err := e.weight.affordable(quoted, opt, e.cache.memory); err != nil {
+		return nil, err
+	}
 	digest, err := file.Digest(ctx)
 	if err != nil {
 		return nil, err
@@ -129,6 +136,7 @@ func (e *engine) describe(digest string) model.Info {
 		Name: e.name, Architecture: e.arch.name, VocabSize: e.hyper.vocab, ContextLength: e.hyper.context,
 		Digest: digest, Deterministic: true, Hidden: e.hyper.width,
 		Begin: e.vocab.tok.Begin(), EndOfText: e.vocab.end, Control: e.vocab.tok.Silent(),
+		Chat: e.vocab.chat != nil || e.vocab.fail != nil, // a template that cannot be read says so when asked
 	}
 	for _, key := range []string{"general.name", "general.description"} {
 		if s, found, err := e.file.Text(key); found && err == nil && s != "" {

@@ -101,7 +101,7 @@ func TestEveryFormatServesInEveryPlace(t *testing.T) {
 				t.Fatalf("the table is stored as %v", got)
 			}
 			tokens := s.tokens(rand.New(rand.NewPCG(uint64(from), 9)), 6)
-			want := newReference(t, s, data).logits(tokens)
+			want := newReference(t, data).logits(tokens)
 			got := all(t, e, 1, tokens)
 			for p := range want {
 				for id := range want[p] {

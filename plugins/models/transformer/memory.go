@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"lab/core/fault"
 )
 
 // availableMemory returns the bytes that this process may still take without
@@ -45,4 +47,32 @@ func readNumber(path string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 	return n, err == nil
+}
+
+// affordable refuses a model whose weights, in the form they are packed in when
+// they are first used, are more than the machine has memory for. Weights that are
+// computed with where they lie in the file need none of their own.
+func (w *weights) affordable(name string, opt options, memory func() (int64, bool)) error {
+	packed := int64(0)
+	add := func(parts [][]*tensor) {
+		for _, tensors := range parts {
+			for _, t := range tensors {
+				if t == nil || t.rows == 1 {
+					continue
+				}
+				if _, ok := opt.kernels.Packs(t.format); ok && !opt.exact {
+					packed += int64(opt.kernels.PackedBytes(t.format, t.rows, t.cols))
+				}
+			}
+		}
+	}
+	for _, layer := range w.block {
+		add(layer)
+	}
+	add(w.head)
+	if left, known := memory(); known && packed > left {
+		return fault.New(fault.Limit, "open model", name, "its weights take %d MiB of memory, the machine has %d MiB left", packed>>20, left>>20).
+			Fix("end other programs, or use a smaller model or one of fewer bits per weight")
+	}
+	return nil
 }

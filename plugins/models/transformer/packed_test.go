@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"lab/core/fault"
+	"lab/core/plugin/model"
 	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/kernel"
 )
@@ -37,28 +40,42 @@ func TestRoundedActivationsAreNearFloat32(t *testing.T) {
 	}
 }
 
-func TestAChangedFileIsComputedWithAfterVerify(t *testing.T) {
+// What was packed from a file is not computed with once the file is another, nor
+// are its bytes: a run with two models' weights would be nobody's.
+func TestAChangedFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	s := small()
 	s.kind = tinyShape().kind
 	first, second := s.bytes(t, 7), s.bytes(t, 8)
-	if err := os.WriteFile(path, first, 0o600); err != nil {
-		t.Fatal(err)
+	write := func(data []byte, seconds int64) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Two writes within one tick of the clock leave the same time.
+		if err := os.Chtimes(path, time.Unix(seconds, 0), time.Unix(seconds, 0)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write(first, 1)
 	e := openWith(t, path, 1, kernel.Best())
 	tokens := []int32{4, 5, 6}
-	all(t, e, 1, tokens)
-	if err := os.WriteFile(path, second, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	want := all(t, e, 1, tokens)
+	write(second, 2)
+	in := []model.Input{{Seq: 2, Tokens: tokens, Want: model.All, Scores: rowsFor(e, len(tokens))}}
+	_, err := e.Forward(context.Background(), in)
+	wantError(t, err, fault.Data, "changed while in use")
 	if d, err := e.Verify(context.Background()); err != nil || d == e.Info().Digest {
 		t.Fatalf("a changed file verifies as %s, %v", d, err)
 	}
-	got, want := all(t, e, 2, tokens), all(t, s.open(t, 8, 1, kernel.Best()), 1, tokens)
+	_, err = e.Forward(context.Background(), in)
+	wantError(t, err, fault.Data, "changed while in use")
+	write(first, 3)
+	got := all(t, e, 2, tokens)
 	for p := range want {
 		for id := range want[p] {
 			if math.Float32bits(got[p][id]) != math.Float32bits(want[p][id]) {
-				t.Fatalf("position %d, token %d: %g, the changed file gives %g", p, id, got[p][id], want[p][id])
+				t.Fatalf("position %d, token %d: %g, at first it was %g", p, id, got[p][id], want[p][id])
 			}
 		}
 	}

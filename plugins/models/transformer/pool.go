@@ -1,13 +1,22 @@
 package transformer
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"lab/plugins/models/internal/kernel"
 )
 
 // pool is a fixed set of goroutines that help the caller with a list of items.
-// Which of them does an item has no effect on its result. Nobody spins.
+// Which of them does an item has no effect on its result.
+//
+// A forward pass has some hundred lists with a few microseconds between them, less
+// than it takes to wake a sleeping thread. So a helper that has nothing to do looks
+// out for the next list for a while before it sleeps, unless there are fewer
+// processors than workers; so does the caller for the last items. Helpers are not
+// bound to threads: that was tried, and cost batches most of what help gains.
 //
 // Help is not always one: a helper that loses its processor in the middle of an
 // item makes the caller wait, and two threads of one core are no faster than
@@ -15,7 +24,11 @@ import (
 // what is cheaper, trying the other every so often (see habit).
 type pool struct {
 	helpers int
-	jobs    chan *job
+	current atomic.Pointer[job] // what there is to help with
+	asleep  atomic.Int32        // helpers that wait for wake
+	wake    chan struct{}       // as many as helpers
+	closed  atomic.Bool
+	looks   int   // how often a worker looks before it sleeps
 	small   int64 // work below which the caller is left alone with it; 0 shares everything, always
 	alone   bool  // whether the caller does without help for now
 	habits  [maxRows + 1]habit
@@ -65,16 +78,32 @@ type job struct {
 	f        func(worker, item int)
 	next     atomic.Int64 // item to be taken
 	done     atomic.Int64
+	state    atomic.Int32        // waits, once the caller does; ended
 	panicked atomic.Pointer[any] // the first panic of an item
-	finished chan struct{}
+	finished chan struct{}       // closed for a caller that waits
 }
+
+const (
+	waits = 1 + iota
+	ended
+)
+
+// patience is how often a worker looks for work before it sleeps: about 0.1 ms.
+const patience = 2000
 
 // smallWork is the number of multiply-adds below which waking a helper costs
 // more than it saves.
-const smallWork = 1 << 20
+const smallWork = 1 << 17
 
 func newPool(threads int) *pool {
-	p := &pool{helpers: threads - 1, jobs: make(chan *job, threads), small: smallWork}
+	if threads <= runtime.GOMAXPROCS(0) {
+		return newPatientPool(threads, patience)
+	}
+	return newPatientPool(threads, 0)
+}
+
+func newPatientPool(threads, looks int) *pool {
+	p := &pool{helpers: threads - 1, wake: make(chan struct{}, threads), small: smallWork, looks: looks}
 	for i := range p.helpers {
 		go p.help(i + 1)
 	}
@@ -85,13 +114,45 @@ func newPool(threads int) *pool {
 func (p *pool) threads() int { return p.helpers + 1 }
 
 // close ends the helpers.
-func (p *pool) close() { close(p.jobs) }
+func (p *pool) close() {
+	p.closed.Store(true)
+	close(p.wake)
+}
 
 func (p *pool) help(worker int) {
 	debug.SetPanicOnFault(true) // for weights in a mapped file; see gguf.Protect
-	for j := range p.jobs {
-		j.work(worker)
+	var last *job
+	for !p.closed.Load() {
+		j := p.await(last)
+		if j != nil {
+			j.work(worker)
+			last = j
+		}
 	}
+}
+
+// await returns a list other than the last, or nil after sleeping.
+func (p *pool) await(last *job) *job {
+	fresh := func() *job {
+		if j := p.current.Load(); j != last {
+			return j
+		}
+		return nil
+	}
+	for range p.looks {
+		if j := fresh(); j != nil {
+			return j
+		}
+		kernel.Relax()
+	}
+	// Either this sees the list or its caller sees the sleeper.
+	p.asleep.Add(1)
+	defer p.asleep.Add(-1)
+	if j := fresh(); j != nil {
+		return j
+	}
+	<-p.wake
+	return nil
 }
 
 // run calls f for items 0 to n-1, in any order and at once; worker is below
@@ -105,16 +166,31 @@ func (p *pool) run(n int, work int64, f func(worker, item int)) {
 		return
 	}
 	j := &job{n: n, f: f, finished: make(chan struct{})}
-	for range min(p.helpers, n-1) {
+	p.current.Store(j)
+	for range min(int(p.asleep.Load()), n-1) {
 		select {
-		case p.jobs <- j:
-		default: // the helpers have not even begun with earlier jobs
+		case p.wake <- struct{}{}:
+		default: // as many as can be awake have been called
 		}
 	}
 	j.work(0)
-	<-j.finished
+	p.current.Store(nil)
+	j.wait(p.looks)
 	if r := j.panicked.Load(); r != nil {
 		panic(*r)
+	}
+}
+
+// wait returns when all items are done.
+func (j *job) wait(looks int) {
+	for range looks {
+		if int(j.done.Load()) == j.n {
+			return
+		}
+		kernel.Relax()
+	}
+	if j.state.CompareAndSwap(0, waits) {
+		<-j.finished
 	}
 }
 
@@ -135,7 +211,7 @@ func (j *job) one(worker int) (more bool) {
 		if r := recover(); r != nil {
 			j.panicked.CompareAndSwap(nil, &r)
 		}
-		if int(j.done.Add(1)) == j.n {
+		if int(j.done.Add(1)) == j.n && !j.state.CompareAndSwap(0, ended) {
 			close(j.finished)
 		}
 	}()

@@ -60,17 +60,13 @@ func TestPanicsInAllItemsOfACallerWithoutHelpEnd(t *testing.T) {
 	p := newPool(2)
 	defer p.close()
 	p.small = 0
-	// The helper is held up, and the queue before it is full.
+	// The helper is held up in a list of its own.
 	hold, held := make(chan bool), make(chan bool)
 	defer close(hold)
-	stuck := func() *job {
-		return &job{n: 1, f: func(int, int) { held <- true; <-hold }, finished: make(chan struct{})}
-	}
-	p.jobs <- stuck()
+	stuck := &job{n: 1, f: func(int, int) { held <- true; <-hold }, finished: make(chan struct{})}
+	p.current.Store(stuck)
+	p.wake <- struct{}{}
 	<-held
-	for range cap(p.jobs) {
-		p.jobs <- &job{}
-	}
 	calls := 0
 	defer func() {
 		if r := recover(); r == nil || calls != 3 {
@@ -78,6 +74,28 @@ func TestPanicsInAllItemsOfACallerWithoutHelpEnd(t *testing.T) {
 		}
 	}()
 	p.run(3, 1, func(int, int) { calls++; panic("item") })
+}
+
+func TestHelpersThatSleepAreWoken(t *testing.T) {
+	for _, looks := range []int{0, 1, patience} {
+		p := newPatientPool(3, looks)
+		p.small = 0
+		for round := range 50 {
+			if round%10 == 0 {
+				time.Sleep(2 * time.Millisecond) // long enough for all to sleep
+			}
+			// Items that end only together: without help this would hang.
+			var arrived atomic.Int32
+			all := make(chan bool)
+			p.run(3, 1, func(int, int) {
+				if arrived.Add(1) == 3 {
+					close(all)
+				}
+				<-all
+			})
+		}
+		p.close()
+	}
 }
 
 func TestThePoolKeepsToTheCheaperWay(t *testing.T) {

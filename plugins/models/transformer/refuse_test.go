@@ -183,6 +183,27 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 	})
 }
 
+// Weights that are no numbers open, since nothing reads them all before they are
+// needed; the scores tell.
+func TestWeightsThatAreNoNumbersShowInTheScores(t *testing.T) {
+	for _, name := range []string{"output_norm.weight", "blk.0.attn_k.weight", "blk.1.ffn_down.weight", "token_embd.weight"} {
+		for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
+			s := small()
+			s.edit = retensor(name, func(b *gguf.Blob) {
+				for i := 0; i < len(b.Data); i += 4 {
+					copy(b.Data[i:], stored([]float32{v}, gguf.F32))
+				}
+			})
+			e := s.open(t, 7, 2, kernel.Best())
+			_, err := e.Forward(context.Background(), []model.Input{{Tokens: []int32{5, 6}, Want: model.Last, Scores: rowsFor(e, 1)}})
+			wantError(t, err, fault.Data, "the score of token", "at position 1 of input 0", "damaged")
+			if e.cache.used != 0 {
+				t.Errorf("%s: the failed call left pages in the cache", name)
+			}
+		}
+	}
+}
+
 func TestKeysThatOnlyDescribeAreAccepted(t *testing.T) {
 	for key, value := range map[string]any{
 		"llama.vocab_size": uint32(300), "llama.tensor_data_layout": "x", "llama.expert_count": uint32(0),

@@ -19,7 +19,7 @@ type scaling struct {
 func parseScaling(text string) (scaling, error) {
 	kind, number, found := strings.Cut(text, ":")
 	wrong := func(format string, args ...any) (scaling, error) {
-		return scaling{}, fault.New(fault.Usage, "open model", "setting rope", format, args...).
+		return scaling{}, fault.New(fault.Usage, "", "setting rope", format, args...).
 			Fix("give none, linear:FACTOR or yarn:FACTOR, for instance linear:2")
 	}
 	switch kind {

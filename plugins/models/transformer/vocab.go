@@ -12,6 +12,7 @@ import (
 	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/plugins/models/internal/bpe"
+	"lab/plugins/models/internal/chat"
 	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/spm"
 	"lab/plugins/models/internal/token"
@@ -20,8 +21,10 @@ import (
 // vocabulary is a model's tokenizer and the tokens that end a text. It does not
 // change after it was read and is safe for concurrent use.
 type vocabulary struct {
-	tok *token.Tokenizer
-	end []int32
+	tok  *token.Tokenizer
+	end  []int32
+	chat *chat.Template // nil without one that can be read
+	fail error          // why the file's template cannot be read
 }
 
 // tokenizers are the kinds known here, by tokenizer.ggml.model.
@@ -56,6 +59,14 @@ func newVocabulary(file *gguf.File, quoted string) (*vocabulary, error) {
 	}
 	if err != nil {
 		return nil, fault.Wrap(err, fault.KindOf(err), "open model", quoted)
+	}
+	template, found, err := r.file.Text("tokenizer.chat_template")
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		// A template that cannot be read is no reason to refuse the model.
+		out.chat, out.fail = chat.Compile(template, p.spelling(p.bos), p.spelling(p.eos))
 	}
 	return out, nil
 }
@@ -126,6 +137,14 @@ type pieces struct {
 	types   []token.Type
 	bos     int32
 	eos     int32
+}
+
+// spelling returns how a token is written, nothing for none.
+func (p pieces) spelling(id int32) string {
+	if id < 0 || int(id) >= len(p.spelled) {
+		return ""
+	}
+	return p.spelled[id]
 }
 
 func (r *vocabReader) pieces() pieces {

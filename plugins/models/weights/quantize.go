@@ -37,8 +37,9 @@ type Rewritten struct {
 // Quantize writes the weights of a file of F32, F16 and BF16 tensors to another
 // file in the formats of a target. Metadata is copied but for general.file_type
 // and general.quantization_version. The output appears at once, when all of it is
-// there; an error or the end of ctx leaves nothing. The memory used does not
-// depend on the file's size, and the bytes not on the number of threads.
+// there; an error or the end of ctx leaves nothing. The input is mapped and read
+// once; besides, a few megabytes a thread are used. The bytes do not depend on the
+// number of threads.
 //
 // Errors: usage for an output that exists or is the input, and for an input that
 // is quantised already; data for a malformed one or weights that are not finite

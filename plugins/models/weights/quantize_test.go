@@ -338,6 +338,24 @@ func TestWhatIsNotQuantisedLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestAnInterruptionInTheMiddleLeavesNothing(t *testing.T) {
+	in, _, _ := small(t)
+	folder := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	target, err := FindTarget("iq4_nl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := 0
+	_, err = Quantize(ctx, in, filepath.Join(folder, "out.gguf"), target, QuantizeOptions{Progress: func(int64, int64) { stages++; cancel() }})
+	if fault.KindOf(err) != fault.Interrupted || stages == 0 {
+		t.Errorf("%v after %d stages", err, stages)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
 func TestAFileIsDescribed(t *testing.T) {
 	in, _, _ := small(t)
 	d, err := Describe(t.Context(), []string{in})

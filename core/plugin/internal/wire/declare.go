@@ -217,7 +217,7 @@ func PutInfo(i model.Info) *Info {
 		Name: i.Name, Architecture: i.Architecture, Description: i.Description,
 		VocabSize: uint32(i.VocabSize), ContextLength: uint32(i.ContextLength),
 		Parameters: i.Parameters, WeightBytes: i.WeightBytes, Digest: i.Digest,
-		Deterministic: i.Deterministic, TopN: uint32(i.TopN), Hidden: uint32(i.Hidden), Begin: i.Begin,
+		Deterministic: i.Deterministic, TopN: uint32(i.TopN), Hidden: uint32(i.Hidden), Chat: i.Chat, Begin: i.Begin,
 		EndOfText: bytesOf(i.EndOfText), Control: bytesOf(i.Control), Details: putDetails(i.Details),
 	}
 }
@@ -300,6 +300,7 @@ func GetInfo(m *Info) (model.Info, error) {
 		Name: m.GetName(), Architecture: m.GetArchitecture(), Description: m.GetDescription(),
 		VocabSize: vocab, ContextLength: int(m.GetContextLength()), Parameters: m.GetParameters(),
 		WeightBytes: m.GetWeightBytes(), Digest: m.GetDigest(), Deterministic: m.GetDeterministic(),
-		TopN: int(m.GetTopN()), Hidden: int(m.GetHidden()), Begin: m.GetBegin(), EndOfText: end, Control: control, Details: details,
+		TopN: int(m.GetTopN()), Hidden: int(m.GetHidden()), Chat: m.GetChat(),
+		Begin: m.GetBegin(), EndOfText: end, Control: control, Details: details,
 	}, nil
 }

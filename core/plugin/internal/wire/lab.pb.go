@@ -2413,6 +2413,7 @@ type Info struct {
 	// What else is worth telling people of the model as it was opened, in the order
 	// to be shown: at most 64 entries of distinct names. No program decides by them.
 	Details       []*Detail `protobuf:"bytes,15,rep,name=details,proto3" json:"details,omitempty"`
+	Chat          bool      `protobuf:"varint,16,opt,name=chat,proto3" json:"chat,omitempty"` // Chat may be called
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2550,6 +2551,13 @@ func (x *Info) GetDetails() []*Detail {
 		return x.Details
 	}
 	return nil
+}
+
+func (x *Info) GetChat() bool {
+	if x != nil {
+		return x.Chat
+	}
+	return false
 }
 
 type Detail struct {
@@ -2990,6 +2998,162 @@ func (x *PiecesResponse) GetEnds() []byte {
 	return nil
 }
 
+type ChatRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Model         uint64                 `protobuf:"varint,1,opt,name=model,proto3" json:"model,omitempty"`
+	Turns         []*Turn                `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"` // at least one, the oldest first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChatRequest) Reset() {
+	*x = ChatRequest{}
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChatRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChatRequest) ProtoMessage() {}
+
+func (x *ChatRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChatRequest.ProtoReflect.Descriptor instead.
+func (*ChatRequest) Descriptor() ([]byte, []int) {
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ChatRequest) GetModel() uint64 {
+	if x != nil {
+		return x.Model
+	}
+	return 0
+}
+
+func (x *ChatRequest) GetTurns() []*Turn {
+	if x != nil {
+		return x.Turns
+	}
+	return nil
+}
+
+type Turn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Role          string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`       // "system", "user" or "assistant"
+	Content       string                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"` // text; control tokens spelled in it stay text
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Turn) Reset() {
+	*x = Turn{}
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Turn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Turn) ProtoMessage() {}
+
+func (x *Turn) ProtoReflect() protoreflect.Message {
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Turn.ProtoReflect.Descriptor instead.
+func (*Turn) Descriptor() ([]byte, []int) {
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Turn) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *Turn) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+type ChatResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tokens        []byte                 `protobuf:"bytes,1,opt,name=tokens,proto3" json:"tokens,omitempty"` // int32, up to where the answer begins; begin token included as the model's policy asks
+	Text          []byte                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`     // how it reads, control tokens spelled out
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChatResponse) Reset() {
+	*x = ChatResponse{}
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChatResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChatResponse) ProtoMessage() {}
+
+func (x *ChatResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChatResponse.ProtoReflect.Descriptor instead.
+func (*ChatResponse) Descriptor() ([]byte, []int) {
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ChatResponse) GetTokens() []byte {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+func (x *ChatResponse) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
 type ForwardRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Model         uint64                 `protobuf:"varint,1,opt,name=model,proto3" json:"model,omitempty"`
@@ -3000,7 +3164,7 @@ type ForwardRequest struct {
 
 func (x *ForwardRequest) Reset() {
 	*x = ForwardRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3012,7 +3176,7 @@ func (x *ForwardRequest) String() string {
 func (*ForwardRequest) ProtoMessage() {}
 
 func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[35]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3025,7 +3189,7 @@ func (x *ForwardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardRequest.ProtoReflect.Descriptor instead.
 func (*ForwardRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{35}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ForwardRequest) GetModel() uint64 {
@@ -3057,7 +3221,7 @@ type Input struct {
 
 func (x *Input) Reset() {
 	*x = Input{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3069,7 +3233,7 @@ func (x *Input) String() string {
 func (*Input) ProtoMessage() {}
 
 func (x *Input) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[36]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3082,7 +3246,7 @@ func (x *Input) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Input.ProtoReflect.Descriptor instead.
 func (*Input) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{36}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Input) GetSeq() uint64 {
@@ -3137,7 +3301,7 @@ type ForwardResponse struct {
 
 func (x *ForwardResponse) Reset() {
 	*x = ForwardResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3149,7 +3313,7 @@ func (x *ForwardResponse) String() string {
 func (*ForwardResponse) ProtoMessage() {}
 
 func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[37]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3162,7 +3326,7 @@ func (x *ForwardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardResponse.ProtoReflect.Descriptor instead.
 func (*ForwardResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{37}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ForwardResponse) GetOutputs() []*Output {
@@ -3189,7 +3353,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3365,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[38]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3378,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{38}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Output) GetRows() []*Row {
@@ -3248,7 +3412,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +3424,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[39]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +3437,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{39}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Usage) GetPrefillTokens() int64 {
@@ -3337,7 +3501,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3349,7 +3513,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[40]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3526,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{40}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Edit) GetOp() EditOp {
@@ -3403,7 +3567,7 @@ type EditRequest struct {
 
 func (x *EditRequest) Reset() {
 	*x = EditRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3415,7 +3579,7 @@ func (x *EditRequest) String() string {
 func (*EditRequest) ProtoMessage() {}
 
 func (x *EditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[41]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3428,7 +3592,7 @@ func (x *EditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditRequest.ProtoReflect.Descriptor instead.
 func (*EditRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{41}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EditRequest) GetModel() uint64 {
@@ -3455,7 +3619,7 @@ type EditResponse struct {
 
 func (x *EditResponse) Reset() {
 	*x = EditResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3467,7 +3631,7 @@ func (x *EditResponse) String() string {
 func (*EditResponse) ProtoMessage() {}
 
 func (x *EditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[42]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3480,7 +3644,7 @@ func (x *EditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditResponse.ProtoReflect.Descriptor instead.
 func (*EditResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{42}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EditResponse) GetApplied() uint32 {
@@ -3506,7 +3670,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3682,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[43]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3695,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{43}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *VerifyRequest) GetModel() uint64 {
@@ -3550,7 +3714,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3562,7 +3726,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[44]
+	mi := &file_core_plugin_internal_wire_lab_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3575,7 +3739,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{44}
+	return file_core_plugin_internal_wire_lab_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *VerifyResponse) GetDigest() string {
@@ -3754,7 +3918,7 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2\x19.lab.plugin.v1.NamedValueR\bsettings\"M\n" +
 	"\fOpenResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\x12'\n" +
-	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\xd5\x03\n" +
+	"\x04info\x18\x02 \x01(\v2\x13.lab.plugin.v1.InfoR\x04info\"\xe9\x03\n" +
 	"\x04Info\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\"\n" +
 	"\farchitecture\x18\x02 \x01(\tR\farchitecture\x12 \n" +
@@ -3774,7 +3938,8 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\vend_of_text\x18\f \x01(\fR\tendOfText\x12\x18\n" +
 	"\acontrol\x18\r \x01(\fR\acontrol\x12\x16\n" +
 	"\x06hidden\x18\x0e \x01(\rR\x06hidden\x12/\n" +
-	"\adetails\x18\x0f \x03(\v2\x15.lab.plugin.v1.DetailR\adetails\"2\n" +
+	"\adetails\x18\x0f \x03(\v2\x15.lab.plugin.v1.DetailR\adetails\x12\x12\n" +
+	"\x04chat\x18\x10 \x01(\bR\x04chat\"2\n" +
 	"\x06Detail\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"$\n" +
@@ -3797,7 +3962,16 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\"8\n" +
 	"\x0ePiecesResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\fR\x04text\x12\x12\n" +
-	"\x04ends\x18\x02 \x01(\fR\x04ends\"T\n" +
+	"\x04ends\x18\x02 \x01(\fR\x04ends\"N\n" +
+	"\vChatRequest\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\x04R\x05model\x12)\n" +
+	"\x05turns\x18\x02 \x03(\v2\x13.lab.plugin.v1.TurnR\x05turns\"4\n" +
+	"\x04Turn\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\tR\x04role\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\":\n" +
+	"\fChatResponse\x12\x16\n" +
+	"\x06tokens\x18\x01 \x01(\fR\x06tokens\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\fR\x04text\"T\n" +
 	"\x0eForwardRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\x04R\x05model\x12,\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x14.lab.plugin.v1.InputR\x06inputs\"\xb1\x01\n" +
@@ -3872,13 +4046,14 @@ const file_core_plugin_internal_wire_lab_proto_rawDesc = "" +
 	"\bDescribe\x12\x1e.lab.plugin.v1.DescribeRequest\x1a\x1f.lab.plugin.v1.DescribeResponse\x12E\n" +
 	"\x06Attach\x12\x1c.lab.plugin.v1.AttachRequest\x1a\x1d.lab.plugin.v1.AttachResponse2M\n" +
 	"\aSampler\x12B\n" +
-	"\x05Apply\x12\x1b.lab.plugin.v1.ApplyRequest\x1a\x1c.lab.plugin.v1.ApplyResponse2\xb3\x04\n" +
+	"\x05Apply\x12\x1b.lab.plugin.v1.ApplyRequest\x1a\x1c.lab.plugin.v1.ApplyResponse2\xf4\x04\n" +
 	"\x05Model\x12?\n" +
 	"\x04Open\x12\x1a.lab.plugin.v1.OpenRequest\x1a\x1b.lab.plugin.v1.OpenResponse\x12B\n" +
 	"\x05Close\x12\x1b.lab.plugin.v1.CloseRequest\x1a\x1c.lab.plugin.v1.CloseResponse\x12E\n" +
 	"\x06Encode\x12\x1c.lab.plugin.v1.EncodeRequest\x1a\x1d.lab.plugin.v1.EncodeResponse\x12E\n" +
 	"\x06Decode\x12\x1c.lab.plugin.v1.DecodeRequest\x1a\x1d.lab.plugin.v1.DecodeResponse\x12E\n" +
-	"\x06Pieces\x12\x1c.lab.plugin.v1.PiecesRequest\x1a\x1d.lab.plugin.v1.PiecesResponse\x12H\n" +
+	"\x06Pieces\x12\x1c.lab.plugin.v1.PiecesRequest\x1a\x1d.lab.plugin.v1.PiecesResponse\x12?\n" +
+	"\x04Chat\x12\x1a.lab.plugin.v1.ChatRequest\x1a\x1b.lab.plugin.v1.ChatResponse\x12H\n" +
 	"\aForward\x12\x1d.lab.plugin.v1.ForwardRequest\x1a\x1e.lab.plugin.v1.ForwardResponse\x12?\n" +
 	"\x04Edit\x12\x1a.lab.plugin.v1.EditRequest\x1a\x1b.lab.plugin.v1.EditResponse\x12E\n" +
 	"\x06Verify\x12\x1c.lab.plugin.v1.VerifyRequest\x1a\x1d.lab.plugin.v1.VerifyResponseB$Z\"lab/core/plugin/internal/wire;wireb\x06proto3"
@@ -3896,7 +4071,7 @@ func file_core_plugin_internal_wire_lab_proto_rawDescGZIP() []byte {
 }
 
 var file_core_plugin_internal_wire_lab_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_core_plugin_internal_wire_lab_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(FaultKind)(0),             // 0: lab.plugin.v1.FaultKind
 	(SamplerKind)(0),           // 1: lab.plugin.v1.SamplerKind
@@ -3938,16 +4113,19 @@ var file_core_plugin_internal_wire_lab_proto_goTypes = []any{
 	(*DecodeResponse)(nil),     // 37: lab.plugin.v1.DecodeResponse
 	(*PiecesRequest)(nil),      // 38: lab.plugin.v1.PiecesRequest
 	(*PiecesResponse)(nil),     // 39: lab.plugin.v1.PiecesResponse
-	(*ForwardRequest)(nil),     // 40: lab.plugin.v1.ForwardRequest
-	(*Input)(nil),              // 41: lab.plugin.v1.Input
-	(*ForwardResponse)(nil),    // 42: lab.plugin.v1.ForwardResponse
-	(*Output)(nil),             // 43: lab.plugin.v1.Output
-	(*Usage)(nil),              // 44: lab.plugin.v1.Usage
-	(*Edit)(nil),               // 45: lab.plugin.v1.Edit
-	(*EditRequest)(nil),        // 46: lab.plugin.v1.EditRequest
-	(*EditResponse)(nil),       // 47: lab.plugin.v1.EditResponse
-	(*VerifyRequest)(nil),      // 48: lab.plugin.v1.VerifyRequest
-	(*VerifyResponse)(nil),     // 49: lab.plugin.v1.VerifyResponse
+	(*ChatRequest)(nil),        // 40: lab.plugin.v1.ChatRequest
+	(*Turn)(nil),               // 41: lab.plugin.v1.Turn
+	(*ChatResponse)(nil),       // 42: lab.plugin.v1.ChatResponse
+	(*ForwardRequest)(nil),     // 43: lab.plugin.v1.ForwardRequest
+	(*Input)(nil),              // 44: lab.plugin.v1.Input
+	(*ForwardResponse)(nil),    // 45: lab.plugin.v1.ForwardResponse
+	(*Output)(nil),             // 46: lab.plugin.v1.Output
+	(*Usage)(nil),              // 47: lab.plugin.v1.Usage
+	(*Edit)(nil),               // 48: lab.plugin.v1.Edit
+	(*EditRequest)(nil),        // 49: lab.plugin.v1.EditRequest
+	(*EditResponse)(nil),       // 50: lab.plugin.v1.EditResponse
+	(*VerifyRequest)(nil),      // 51: lab.plugin.v1.VerifyRequest
+	(*VerifyResponse)(nil),     // 52: lab.plugin.v1.VerifyResponse
 }
 var file_core_plugin_internal_wire_lab_proto_depIdxs = []int32{
 	0,  // 0: lab.plugin.v1.Fault.kind:type_name -> lab.plugin.v1.FaultKind
@@ -3979,42 +4157,45 @@ var file_core_plugin_internal_wire_lab_proto_depIdxs = []int32{
 	14, // 26: lab.plugin.v1.OpenRequest.settings:type_name -> lab.plugin.v1.NamedValue
 	30, // 27: lab.plugin.v1.OpenResponse.info:type_name -> lab.plugin.v1.Info
 	31, // 28: lab.plugin.v1.Info.details:type_name -> lab.plugin.v1.Detail
-	41, // 29: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
-	3,  // 30: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
-	19, // 31: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
-	43, // 32: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
-	44, // 33: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
-	20, // 34: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
-	4,  // 35: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
-	45, // 36: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
-	5,  // 37: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
-	6,  // 38: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
-	15, // 39: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
-	22, // 40: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
-	28, // 41: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
-	32, // 42: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
-	34, // 43: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
-	36, // 44: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
-	38, // 45: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
-	40, // 46: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
-	46, // 47: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
-	48, // 48: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
-	7,  // 49: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
-	16, // 50: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
-	25, // 51: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
-	29, // 52: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
-	33, // 53: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
-	35, // 54: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
-	37, // 55: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
-	39, // 56: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
-	42, // 57: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
-	47, // 58: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
-	49, // 59: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
-	49, // [49:60] is the sub-list for method output_type
-	38, // [38:49] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	41, // 29: lab.plugin.v1.ChatRequest.turns:type_name -> lab.plugin.v1.Turn
+	44, // 30: lab.plugin.v1.ForwardRequest.inputs:type_name -> lab.plugin.v1.Input
+	3,  // 31: lab.plugin.v1.Input.want:type_name -> lab.plugin.v1.Want
+	19, // 32: lab.plugin.v1.Input.rows:type_name -> lab.plugin.v1.Slot
+	46, // 33: lab.plugin.v1.ForwardResponse.outputs:type_name -> lab.plugin.v1.Output
+	47, // 34: lab.plugin.v1.ForwardResponse.usage:type_name -> lab.plugin.v1.Usage
+	20, // 35: lab.plugin.v1.Output.rows:type_name -> lab.plugin.v1.Row
+	4,  // 36: lab.plugin.v1.Edit.op:type_name -> lab.plugin.v1.EditOp
+	48, // 37: lab.plugin.v1.EditRequest.edits:type_name -> lab.plugin.v1.Edit
+	5,  // 38: lab.plugin.v1.EditResponse.fault:type_name -> lab.plugin.v1.Fault
+	6,  // 39: lab.plugin.v1.Plugin.Describe:input_type -> lab.plugin.v1.DescribeRequest
+	15, // 40: lab.plugin.v1.Plugin.Attach:input_type -> lab.plugin.v1.AttachRequest
+	22, // 41: lab.plugin.v1.Sampler.Apply:input_type -> lab.plugin.v1.ApplyRequest
+	28, // 42: lab.plugin.v1.Model.Open:input_type -> lab.plugin.v1.OpenRequest
+	32, // 43: lab.plugin.v1.Model.Close:input_type -> lab.plugin.v1.CloseRequest
+	34, // 44: lab.plugin.v1.Model.Encode:input_type -> lab.plugin.v1.EncodeRequest
+	36, // 45: lab.plugin.v1.Model.Decode:input_type -> lab.plugin.v1.DecodeRequest
+	38, // 46: lab.plugin.v1.Model.Pieces:input_type -> lab.plugin.v1.PiecesRequest
+	40, // 47: lab.plugin.v1.Model.Chat:input_type -> lab.plugin.v1.ChatRequest
+	43, // 48: lab.plugin.v1.Model.Forward:input_type -> lab.plugin.v1.ForwardRequest
+	49, // 49: lab.plugin.v1.Model.Edit:input_type -> lab.plugin.v1.EditRequest
+	51, // 50: lab.plugin.v1.Model.Verify:input_type -> lab.plugin.v1.VerifyRequest
+	7,  // 51: lab.plugin.v1.Plugin.Describe:output_type -> lab.plugin.v1.DescribeResponse
+	16, // 52: lab.plugin.v1.Plugin.Attach:output_type -> lab.plugin.v1.AttachResponse
+	25, // 53: lab.plugin.v1.Sampler.Apply:output_type -> lab.plugin.v1.ApplyResponse
+	29, // 54: lab.plugin.v1.Model.Open:output_type -> lab.plugin.v1.OpenResponse
+	33, // 55: lab.plugin.v1.Model.Close:output_type -> lab.plugin.v1.CloseResponse
+	35, // 56: lab.plugin.v1.Model.Encode:output_type -> lab.plugin.v1.EncodeResponse
+	37, // 57: lab.plugin.v1.Model.Decode:output_type -> lab.plugin.v1.DecodeResponse
+	39, // 58: lab.plugin.v1.Model.Pieces:output_type -> lab.plugin.v1.PiecesResponse
+	42, // 59: lab.plugin.v1.Model.Chat:output_type -> lab.plugin.v1.ChatResponse
+	45, // 60: lab.plugin.v1.Model.Forward:output_type -> lab.plugin.v1.ForwardResponse
+	50, // 61: lab.plugin.v1.Model.Edit:output_type -> lab.plugin.v1.EditResponse
+	52, // 62: lab.plugin.v1.Model.Verify:output_type -> lab.plugin.v1.VerifyResponse
+	51, // [51:63] is the sub-list for method output_type
+	39, // [39:51] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_core_plugin_internal_wire_lab_proto_init() }
@@ -4043,7 +4224,7 @@ func file_core_plugin_internal_wire_lab_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_core_plugin_internal_wire_lab_proto_rawDesc), len(file_core_plugin_internal_wire_lab_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   45,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

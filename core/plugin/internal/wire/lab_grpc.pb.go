@@ -374,6 +374,7 @@ const (
 	Model_Encode_FullMethodName  = "/lab.plugin.v1.Model/Encode"
 	Model_Decode_FullMethodName  = "/lab.plugin.v1.Model/Decode"
 	Model_Pieces_FullMethodName  = "/lab.plugin.v1.Model/Pieces"
+	Model_Chat_FullMethodName    = "/lab.plugin.v1.Model/Chat"
 	Model_Forward_FullMethodName = "/lab.plugin.v1.Model/Forward"
 	Model_Edit_FullMethodName    = "/lab.plugin.v1.Model/Edit"
 	Model_Verify_FullMethodName  = "/lab.plugin.v1.Model/Verify"
@@ -384,8 +385,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Model is offered by a plugin that declares backends. Calls for one open model
-// come one at a time, except Encode, Decode and Pieces, which may come at any
-// time.
+// come one at a time, except Encode, Decode, Pieces and Chat, which may come at
+// any time.
 type ModelClient interface {
 	// Open loads a model. Several may be open at once.
 	Open(ctx context.Context, in *OpenRequest, opts ...grpc.CallOption) (*OpenResponse, error)
@@ -399,6 +400,9 @@ type ModelClient interface {
 	Decode(ctx context.Context, in *DecodeRequest, opts ...grpc.CallOption) (*DecodeResponse, error)
 	// Pieces returns the bytes of every token of the vocabulary.
 	Pieces(ctx context.Context, in *PiecesRequest, opts ...grpc.CallOption) (*PiecesResponse, error)
+	// Chat puts a conversation into the form that the model was trained to answer.
+	// It is called only when Info offers it.
+	Chat(ctx context.Context, in *ChatRequest, opts ...grpc.CallOption) (*ChatResponse, error)
 	// Forward extends sequences and returns rows of scores. When it fails, no
 	// sequence may have changed.
 	Forward(ctx context.Context, in *ForwardRequest, opts ...grpc.CallOption) (*ForwardResponse, error)
@@ -466,6 +470,16 @@ func (c *modelClient) Pieces(ctx context.Context, in *PiecesRequest, opts ...grp
 	return out, nil
 }
 
+func (c *modelClient) Chat(ctx context.Context, in *ChatRequest, opts ...grpc.CallOption) (*ChatResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChatResponse)
+	err := c.cc.Invoke(ctx, Model_Chat_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *modelClient) Forward(ctx context.Context, in *ForwardRequest, opts ...grpc.CallOption) (*ForwardResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ForwardResponse)
@@ -501,8 +515,8 @@ func (c *modelClient) Verify(ctx context.Context, in *VerifyRequest, opts ...grp
 // for forward compatibility.
 //
 // Model is offered by a plugin that declares backends. Calls for one open model
-// come one at a time, except Encode, Decode and Pieces, which may come at any
-// time.
+// come one at a time, except Encode, Decode, Pieces and Chat, which may come at
+// any time.
 type ModelServer interface {
 	// Open loads a model. Several may be open at once.
 	Open(context.Context, *OpenRequest) (*OpenResponse, error)
@@ -516,6 +530,9 @@ type ModelServer interface {
 	Decode(context.Context, *DecodeRequest) (*DecodeResponse, error)
 	// Pieces returns the bytes of every token of the vocabulary.
 	Pieces(context.Context, *PiecesRequest) (*PiecesResponse, error)
+	// Chat puts a conversation into the form that the model was trained to answer.
+	// It is called only when Info offers it.
+	Chat(context.Context, *ChatRequest) (*ChatResponse, error)
 	// Forward extends sequences and returns rows of scores. When it fails, no
 	// sequence may have changed.
 	Forward(context.Context, *ForwardRequest) (*ForwardResponse, error)
@@ -547,6 +564,9 @@ func (UnimplementedModelServer) Decode(context.Context, *DecodeRequest) (*Decode
 }
 func (UnimplementedModelServer) Pieces(context.Context, *PiecesRequest) (*PiecesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Pieces not implemented")
+}
+func (UnimplementedModelServer) Chat(context.Context, *ChatRequest) (*ChatResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Chat not implemented")
 }
 func (UnimplementedModelServer) Forward(context.Context, *ForwardRequest) (*ForwardResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Forward not implemented")
@@ -668,6 +688,24 @@ func _Model_Pieces_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Model_Chat_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChatRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ModelServer).Chat(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Model_Chat_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ModelServer).Chat(ctx, req.(*ChatRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Model_Forward_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ForwardRequest)
 	if err := dec(in); err != nil {
@@ -748,6 +786,10 @@ var Model_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Pieces",
 			Handler:    _Model_Pieces_Handler,
+		},
+		{
+			MethodName: "Chat",
+			Handler:    _Model_Chat_Handler,
 		},
 		{
 			MethodName: "Forward",

@@ -14,6 +14,11 @@ func dotsAVX2(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *fl
 //go:noescape
 func dotAVX2(k int, w *float32, x *float32) float32
 
+// dotsF16AVX2 sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.
+//
+//go:noescape
+func dotsF16AVX2(k int, w *byte, n int, x *float32, y *float32)
+
 // dotsAVX512 sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.
 //
 //go:noescape
@@ -23,6 +28,11 @@ func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *
 //
 //go:noescape
 func dotAVX512(k int, w *float32, x *float32) float32
+
+// dotsF16AVX512 sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.
+//
+//go:noescape
+func dotsF16AVX512(k int, w *byte, n int, x *float32, y *float32)
 
 // addWeightedAVX2 adds a[p]*v[p*vs:][:e] to out[:e] for p = 0 to n-1 in this order.
 //
@@ -258,3 +268,6 @@ func roundByBlockAVX2(dst *byte, stride int, x *float32, runs int)
 //
 //go:noescape
 func roundBySuperBlockAVX2(dst *byte, stride int, x *float32, runs int)
+
+// pause lets the processor know that the caller waits for memory to change.
+func pause()

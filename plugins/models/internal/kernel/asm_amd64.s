@@ -808,6 +808,91 @@ dot_sum:
 	VZEROUPPER
 	RET
 
+// func dotsF16AVX2(k int, w *byte, n int, x *float32, y *float32)
+// Requires: AVX, F16C, FMA3
+TEXT ·dotsF16AVX2(SB), NOSPLIT, $0-40
+	MOVQ k+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ y+32(FP), DX
+	MOVQ w+8(FP), BX
+	MOVQ x+24(FP), SI
+	MOVQ AX, DI
+	SHLQ $0x01, DI
+	LEAQ (DI)(DI*2), R8
+	SHRQ $0x04, AX
+	MOVQ SI, R10
+
+rows:
+	SUBQ   $0x04, CX
+	JL     end
+	MOVQ   R10, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   AX, R9
+	TESTQ  R9, R9
+	JZ     tile_tail
+
+tile_loop:
+	VMOVUPS     (SI), Y8
+	VCVTPH2PS   (BX), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VCVTPH2PS   (BX)(DI*1), Y10
+	VFMADD231PS Y8, Y10, Y2
+	VCVTPH2PS   (BX)(DI*2), Y10
+	VFMADD231PS Y8, Y10, Y4
+	VCVTPH2PS   (BX)(R8*1), Y10
+	VFMADD231PS Y8, Y10, Y6
+	VMOVUPS     32(SI), Y8
+	VCVTPH2PS   16(BX), Y10
+	VFMADD231PS Y8, Y10, Y1
+	VCVTPH2PS   16(BX)(DI*1), Y10
+	VFMADD231PS Y8, Y10, Y3
+	VCVTPH2PS   16(BX)(DI*2), Y10
+	VFMADD231PS Y8, Y10, Y5
+	VCVTPH2PS   16(BX)(R8*1), Y10
+	VFMADD231PS Y8, Y10, Y7
+	ADDQ        $0x20, BX
+	ADDQ        $0x40, SI
+	DECQ        R9
+	JNZ         tile_loop
+
+tile_tail:
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X15
+	VADDPS       X15, X0, X0
+	VADDPS       Y3, Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X15
+	VADDPS       X15, X1, X1
+	VADDPS       Y5, Y4, Y2
+	VEXTRACTF128 $0x01, Y2, X15
+	VADDPS       X15, X2, X2
+	VADDPS       Y7, Y6, Y3
+	VEXTRACTF128 $0x01, Y3, X15
+	VADDPS       X15, X3, X3
+	VUNPCKHPS    X1, X0, X15
+	VUNPCKLPS    X1, X0, X0
+	VADDPS       X15, X0, X0
+	VUNPCKHPS    X3, X2, X15
+	VUNPCKLPS    X3, X2, X2
+	VADDPS       X15, X2, X2
+	VMOVHLPS     X0, X2, X15
+	VMOVLHPS     X2, X0, X0
+	VADDPS       X15, X0, X0
+	VMOVUPS      X0, (DX)
+	ADDQ         $0x10, DX
+	ADDQ         R8, BX
+	JMP          rows
+
+end:
+	VZEROUPPER
+	RET
+
 // func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·dotsAVX512(SB), NOSPLIT, $16-72
@@ -1131,6 +1216,72 @@ dot_sum:
 	VMOVSHDUP     X0, X1
 	VADDSS        X1, X0, X0
 	MOVSS         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func dotsF16AVX512(k int, w *byte, n int, x *float32, y *float32)
+// Requires: AVX, AVX512F
+TEXT ·dotsF16AVX512(SB), NOSPLIT, $0-40
+	MOVQ k+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ y+32(FP), DX
+	MOVQ w+8(FP), BX
+	MOVQ x+24(FP), SI
+	MOVQ AX, DI
+	SHLQ $0x01, DI
+	LEAQ (DI)(DI*2), R8
+	SHRQ $0x04, AX
+	MOVQ SI, R10
+
+rows:
+	SUBQ   $0x04, CX
+	JL     end
+	MOVQ   R10, SI
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   AX, R9
+	TESTQ  R9, R9
+	JZ     tile_tail
+
+tile_loop:
+	VMOVUPS     (SI), Z8
+	VCVTPH2PS   (BX), Z10
+	VFMADD231PS Z8, Z10, Z16
+	VCVTPH2PS   (BX)(DI*1), Z10
+	VFMADD231PS Z8, Z10, Z17
+	VCVTPH2PS   (BX)(DI*2), Z10
+	VFMADD231PS Z8, Z10, Z18
+	VCVTPH2PS   (BX)(R8*1), Z10
+	VFMADD231PS Z8, Z10, Z19
+	ADDQ        $0x20, BX
+	ADDQ        $0x40, SI
+	DECQ        R9
+	JNZ         tile_loop
+
+tile_tail:
+	VSHUFF64X2 $0xee, Z17, Z16, Z14
+	VSHUFF64X2 $0x44, Z17, Z16, Z12
+	VADDPS     Z14, Z12, Z12
+	VSHUFF64X2 $0xee, Z19, Z18, Z14
+	VSHUFF64X2 $0x44, Z19, Z18, Z13
+	VADDPS     Z14, Z13, Z13
+	VSHUFF32X4 $0xdd, Z13, Z12, Z14
+	VSHUFF32X4 $0x88, Z13, Z12, Z0
+	VADDPS     Z14, Z0, Z0
+	VPERMILPS  $0x4e, Z0, Z1
+	VADDPS     Z1, Z0, Z0
+	VPERMILPS  $0xb1, Z0, Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVUPS    transpose<>+0(SB), Z1
+	VPERMPS    Z0, Z1, Z0
+	VMOVUPS    X0, (DX)
+	ADDQ       $0x10, DX
+	ADDQ       R8, BX
+	JMP        rows
+
+end:
 	VZEROUPPER
 	RET
 
@@ -20496,4 +20647,9 @@ block:
 
 end:
 	VZEROUPPER
+	RET
+
+// func pause()
+TEXT ·pause(SB), NOSPLIT, $0
+	PAUSE
 	RET

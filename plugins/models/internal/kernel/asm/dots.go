@@ -53,6 +53,7 @@ type tile struct {
 	acc      int // first register of the lanes
 	x, w     int // first registers of operands
 	label    string
+	half     bool // weights in half precision, whole blocks of 16 only
 }
 
 func (t tile) lane(x, r, h int) int { return t.acc + (x*t.rows+r)*t.m.halves() + h }
@@ -76,11 +77,18 @@ func (t tile) run() {
 	for h := range t.m.halves() {
 		t.step(h, func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(m, v) })
 	}
-	build.ADDQ(operand.U8(64), l.w)
+	if t.half {
+		build.ADDQ(operand.U8(32), l.w)
+	} else {
+		build.ADDQ(operand.U8(64), l.w)
+	}
 	build.ADDQ(operand.U8(64), l.x)
 	build.DECQ(l.count)
 	build.JNZ(operand.LabelRef(t.label + "_loop"))
 	build.Label(t.label + "_tail")
+	if t.half {
+		return
+	}
 	build.TESTQ(l.tail, l.tail)
 	build.JZ(operand.LabelRef(t.label + "_sum"))
 	for h := range t.m.halves() {
@@ -105,7 +113,11 @@ func (t tile) step(h int, load func(operand.Mem, reg.VecPhysical)) {
 	}
 	for r := range t.rows {
 		w := t.m.vec(t.w)
-		load(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset), w)
+		if t.half {
+			build.VCVTPH2PS(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset/2), w)
+		} else {
+			load(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset), w)
+		}
 		for x := range t.xs {
 			build.VFMADD231PS(t.m.vec(t.x+x), w, t.m.vec(t.lane(x, r, h)))
 		}
@@ -207,11 +219,16 @@ func dots(m machine, t *tables) {
 func one(m machine, t *tables, l *walker, y reg.GPVirtual) {
 	q := tile{m: m, l: l, rows: 4, xs: 1, acc: accStart(m), x: 8, w: 10, label: "one_tile"}
 	q.run()
-	if m.width == 16 {
-		single512(m, t, q.acc)
+	q.store(t, y)
+}
+
+// store finishes the pairs of four weight rows with one activation row.
+func (t tile) store(constants *tables, y reg.GPVirtual) {
+	if t.m.width == 16 {
+		single512(t.m, constants, t.acc)
 	} else {
 		for r := range 4 {
-			fold(m, q.lane(0, r, 0), r, 15)
+			fold(t.m, t.lane(0, r, 0), r, 15)
 		}
 		join([4]int{0, 1, 2, 3}, 15)
 	}
@@ -324,6 +341,37 @@ func dot(m machine, t *tables) {
 	build.VMOVSHDUP(xmm(0), xmm(1))
 	build.VADDSS(xmm(1), xmm(0), xmm(0))
 	build.Store(reg.X0, build.ReturnIndex(0))
+	build.VZEROUPPER()
+	build.RET()
+}
+
+// dotsF16 writes the products of weight rows in half precision, which lie one
+// after the other, with one activation row: for a single row of activations,
+// converting the weights as they are read costs less than doing so first.
+func dotsF16(m machine, t *tables) {
+	function("dotsF16"+m.suffix, "func(k int, w *byte, n int, x, y *float32)",
+		fmt.Sprintf("dotsF16%s sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.", m.suffix))
+	k, n, y := gp("k"), gp("n"), gp("y")
+	l := &walker{w: gp("w"), x: gp("x"), blocks: build.GP64(), count: build.GP64()}
+	ws, ws3, first := build.GP64(), build.GP64(), build.GP64()
+	build.MOVQ(k, ws)
+	build.SHLQ(operand.U8(1), ws)
+	build.LEAQ(at(ws, ws, 2, 0), ws3)
+	l.ws, l.ws3 = ws, ws3
+	build.MOVQ(k, l.blocks)
+	build.SHRQ(operand.U8(4), l.blocks)
+	build.MOVQ(l.x, first)
+	build.Label("rows")
+	build.SUBQ(operand.U8(4), n)
+	build.JL(operand.LabelRef("end"))
+	build.MOVQ(first, l.x)
+	q := tile{m: m, l: l, rows: 4, xs: 1, acc: accStart(m), x: 8, w: 10, label: "tile", half: true}
+	q.run()
+	q.store(t, y)
+	build.ADDQ(operand.U8(16), y)
+	build.ADDQ(ws3, l.w) // the walk went over one row
+	build.JMP(operand.LabelRef("rows"))
+	build.Label("end")
 	build.VZEROUPPER()
 	build.RET()
 }

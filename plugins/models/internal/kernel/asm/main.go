@@ -29,6 +29,7 @@ func main() {
 	for _, m := range []machine{avx2, avx512} {
 		dots(m, t)
 		dot(m, t)
+		dotsF16(m, t)
 	}
 	addWeighted(t)
 	add(t)
@@ -42,6 +43,7 @@ func main() {
 		products(m, t)
 	}
 	rounds(t)
+	relax()
 	build.Generate()
 }
 

@@ -119,3 +119,11 @@ func roundBlock(t *tables, dst, x reg.GPVirtual, keep bool) {
 	build.VMOVQ(xmm(7), at(dst, nil, 0, 52))
 	build.VMOVD(xmm(5), at(dst, nil, 0, 60))
 }
+
+// relax is a breath between two looks at a word of memory.
+func relax() {
+	build.TEXT("pause", build.NOSPLIT, "func()")
+	build.Doc("pause lets the processor know that the caller waits for memory to change.")
+	build.PAUSE()
+	build.RET()
+}
