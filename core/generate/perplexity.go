@@ -46,7 +46,7 @@ func (e *Engine) Perplexity(ctx context.Context, text []byte, opt WindowOptions)
 	if e.info.Begin >= 0 && len(tokens) > 0 && tokens[0] == e.info.Begin {
 		head = 1
 	}
-	w, err := e.windows(opt, head)
+	w, err := e.windows(opt)
 	if err != nil {
 		return nil, model.Usage{}, err
 	}
@@ -66,7 +66,7 @@ func (e *Engine) Perplexity(ctx context.Context, text []byte, opt WindowOptions)
 
 type windows struct{ window, stride int }
 
-func (e *Engine) windows(opt WindowOptions, head int) (windows, error) {
+func (e *Engine) windows(opt WindowOptions) (windows, error) {
 	bad := func(format string, args ...any) (windows, error) {
 		return windows{}, fault.New(fault.Usage, "perplexity", fmt.Sprintf("model %q", e.info.Name), format, args...)
 	}

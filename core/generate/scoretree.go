@@ -38,6 +38,7 @@ type scorer struct {
 	scored, total int
 	usage         model.Usage
 	careful       bool
+	scratch       []float64
 	rows          []dist.Scores // dense headers, lent for the length of the work
 	waiting       []*stem       // the last one starts next
 	active        []*stem
@@ -229,13 +230,17 @@ func (s *scorer) step(ctx context.Context) error {
 // take scores the tokens that follow the positions of an input.
 func (s *scorer) take(st *stem, in *model.Input) error {
 	for i := range in.Scores {
-		d, err := dist.NewModel(&in.Scores[i])
-		if err != nil {
-			return err
+		l := lookup{row: &in.Scores[i], scratch: &s.scratch}
+		if !s.opt.Sums {
+			d, err := dist.NewModel(l.row)
+			if err != nil {
+				return err
+			}
+			l.full = &d
 		}
 		at := in.Start + i + 1 // of the token that is looked up
 		if at < st.end {
-			ended, err := s.look(&d, st.texts, at)
+			ended, err := s.look(&l, st.texts, at)
 			if err != nil {
 				return err
 			}
@@ -246,7 +251,7 @@ func (s *scorer) take(st *stem, in *model.Input) error {
 			continue
 		}
 		for _, kid := range st.kids {
-			ended, err := s.look(&d, kid.texts, at)
+			ended, err := s.look(&l, kid.texts, at)
 			if err != nil {
 				return err
 			}
@@ -261,16 +266,38 @@ func (s *scorer) take(st *stem, in *model.Input) error {
 // cut ends a stem and all that would follow it.
 func (st *stem) cut() { st.kids, st.left, st.last = nil, 0, st.held }
 
+// lookup is a row in which tokens are looked up; full is its distribution, nil
+// where sums are all that is wanted.
+type lookup struct {
+	row     *dist.Scores
+	full    *dist.Model
+	scratch *[]float64
+}
+
+func (l *lookup) bits(token int32) (float64, error) {
+	if l.full != nil {
+		return l.full.SurprisalBits(token), nil
+	}
+	if n := len(l.row.Values); cap(*l.scratch) < n {
+		*l.scratch = make([]float64, n)
+	}
+	return dist.SurprisalBits(l.row, token, *l.scratch)
+}
+
 // look scores one token for texts that share it, and reports whether it ends
 // them.
-func (s *scorer) look(d *dist.Model, texts []*scoreItem, at int) (ended bool, err error) {
+func (s *scorer) look(l *lookup, texts []*scoreItem, at int) (ended bool, err error) {
 	token := texts[0].tokens[at]
-	t := Scored{Token: token, Piece: s.e.Piece(token), SurprisalBits: d.SurprisalBits(token) + 0} // without -0
-	if math.IsNaN(t.SurprisalBits) {
+	bits, err := l.bits(token)
+	if err != nil {
+		return false, err
+	}
+	if math.IsNaN(bits) {
 		return false, fault.New(fault.Data, "score", fmt.Sprintf("token %d at position %d", token, at),
 			"it is not among the tokens that model %q lists, so its probability is not known", s.e.info.Name)
 	}
-	if !s.opt.Sums {
+	t := Scored{Token: token, Piece: s.e.Piece(token), SurprisalBits: bits + 0} // without -0
+	if d := l.full; d != nil {
 		t.Rank, t.Entropy = d.Rank(token), d.EntropyBounds()
 		if s.opt.Top > 0 {
 			t.Top, _ = d.Top(s.opt.Top)

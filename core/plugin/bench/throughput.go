@@ -91,6 +91,10 @@ func Measure(ctx context.Context, subjects []Subject, opt ThroughputOptions) ([]
 				opt.Progress(round*len(tests)+i, total, fmt.Sprintf("%s of %s, batch %d", t.Name(), t.Model, t.Batch))
 			}
 			if err := t.run(ctx, round > 0); err != nil {
+				if ctx.Err() != nil {
+					err = fault.New(fault.Interrupted, "bench", "", "stopped after %d of %d measurements: %v", round*len(tests)+i, total, context.Cause(ctx))
+					return collect(), err
+				}
 				return collect(), fault.Wrap(err, fault.Plugin, "bench", fmt.Sprintf("%s of %s, batch %d", t.Name(), t.Model, t.Batch))
 			}
 		}
@@ -215,7 +219,13 @@ func (t *throughput) free(ctx context.Context, seqs ...uint64) error {
 func (t *throughput) run(ctx context.Context, counts bool) error {
 	var seconds, prefill float64
 	var err error
+	before := t.Usage
 	t.Usage = model.Usage{}
+	defer func() {
+		if err != nil { // what is told is of a round that ended
+			t.Usage = before
+		}
+	}()
 	switch t.Test {
 	case "pp":
 		seconds, err = t.read(ctx, t.next(), true)

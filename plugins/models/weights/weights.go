@@ -56,7 +56,7 @@ func Describe(ctx context.Context, paths []string) (Description, error) {
 
 // read adds what one file says.
 func (d *Description) read(path string, i, n int, bytes map[string]int64) error {
-	f, err := gguf.Open(path)
+	f, err := gguf.OpenPart(path)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (t Tensor) Elements() int64 {
 // first part of a split file opens all parts. A missing or unreadable file is a
 // model error, a malformed one a data error.
 func Open(path string) (*File, error) {
-	f, err := openFile(path)
+	f, err := OpenPart(path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func either(first, second error) error {
 	return errors.Join(first, second)
 }
 
-// openFile opens one file, part or whole.
-func openFile(path string) (*File, error) {
+// OpenPart is [Open] for one file alone, be it whole or a part of a split one.
+func OpenPart(path string) (*File, error) {
 	name := fmt.Sprintf("%q", path)
 	file, info, err := openRegular(path, name)
 	if err != nil {

@@ -91,7 +91,7 @@ func (f *File) join(path string) error {
 
 // add opens one more part.
 func (f *File) add(path string, number, count int) error {
-	p, err := openFile(path)
+	p, err := OpenPart(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Model, "open model", f.name, "part %d of %d, %q, is missing", number+1, count, filepath.Base(path)).
 			Fix("put all parts into one folder")
