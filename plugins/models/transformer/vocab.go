@@ -28,11 +28,13 @@ type vocabulary struct {
 	fail error          // why the file's template cannot be read
 }
 
-// tokenizers are the kinds known here, by tokenizer.ggml.model.
-var tokenizers = map[string]func(*vocabReader, pieces) (*token.Tokenizer, error){
-	"llama": (*vocabReader).sentencePiece,
-	"gpt2":  (*vocabReader).byteLevel,
-	"t5":    (*vocabReader).unigram,
+// tokenizers returns the kinds known here, by tokenizer.ggml.model.
+func tokenizers() map[string]func(*vocabReader, pieces) (*token.Tokenizer, error) {
+	return map[string]func(*vocabReader, pieces) (*token.Tokenizer, error){
+		"llama": (*vocabReader).sentencePiece,
+		"gpt2":  (*vocabReader).byteLevel,
+		"t5":    (*vocabReader).unigram,
+	}
 }
 
 // newVocabulary reads the tokenizer of a file.
@@ -42,10 +44,10 @@ func newVocabulary(file *gguf.File, quoted string) (*vocabulary, error) {
 	if must(r, prefix+"model", kind, found, err); r.err != nil {
 		return nil, r.err
 	}
-	read, known := tokenizers[kind]
+	read, known := tokenizers()[kind]
 	if !known {
 		return nil, fault.New(fault.Model, "open model", quoted, "tokenizer %s is not supported", fault.Quote(kind, 40)).
-			Fix("known: %s", strings.Join(slices.Sorted(maps.Keys(tokenizers)), ", "))
+			Fix("known: %s", strings.Join(slices.Sorted(maps.Keys(tokenizers())), ", "))
 	}
 	p := r.pieces()
 	if r.err != nil {
@@ -246,12 +248,14 @@ func (r *vocabReader) byteLevel(p pieces) (*token.Tokenizer, error) {
 	return tok.Tokenizer, nil
 }
 
-// endNames are tokens that end a turn or a text by their name: files name one
+// endNames returns the tokens that end a turn or a text by their name: files name one
 // end token in their metadata, and chat models have another for the end of a
 // turn. llama.cpp stops at the same ones.
-var endNames = []string{
-	"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "<|eom_id|>", "<EOT>", "_<EOT>",
-	"<|end_of_text|>", "<end_of_utterance>",
+func endNames() []string {
+	return []string{
+		"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "<|eom_id|>", "<EOT>", "_<EOT>",
+		"<|end_of_text|>", "<end_of_utterance>",
+	}
 }
 
 // endTokens returns the tokens that end a text: those that the metadata name,
@@ -276,7 +280,7 @@ func (r *vocabReader) endTokens(p *pieces) []int32 {
 	}
 	_, returns := special["<|return|>"]
 	_, calls := special["<|call|>"]
-	for _, name := range endNames {
+	for _, name := range endNames() {
 		id, found := special[name]
 		if name == "<|end|>" && returns && calls {
 			continue // there it ends a message, after which the model goes on

@@ -69,7 +69,7 @@ func recovered(err *error) {
 // date is what a template learns when it asks for the day. It never changes:
 // the same prompt must give the same tokens tomorrow. It is the day that Meta's
 // templates take where they cannot ask.
-var date = time.Date(2024, time.July, 26, 0, 0, 0, 0, time.UTC)
+func date() time.Time { return time.Date(2024, time.July, 26, 0, 0, 0, 0, time.UTC) }
 
 // Render returns the text of a conversation up to where the model's answer
 // begins. Errors: usage for a conversation that the template refuses, limit for a
@@ -148,7 +148,7 @@ func dateOf(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 		if !known {
 			return jinja.Undefined(), fmt.Errorf("strftime_now: %%%c is not known", format[i])
 		}
-		out.WriteString(date.Format(form))
+		out.WriteString(date().Format(form))
 	}
 	return jinja.NewString(out.String()), nil
 }
