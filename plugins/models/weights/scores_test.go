@@ -9,6 +9,7 @@ import (
 
 	"lab/core/dist"
 	"lab/core/plugin/model"
+	"lab/core/plugin/param"
 	"lab/plugins/models/internal/gguf"
 	"lab/plugins/models/internal/kernel"
 	"lab/plugins/models/transformer"
@@ -50,7 +51,8 @@ func widened(t *testing.T) (path string, tiny *gguf.File) {
 func scores(t *testing.T, path string) [][]float32 {
 	t.Helper()
 	backend := transformer.GGUF()
-	set, err := backend.Declare().Params.Resolve("open model", "gguf", nil)
+	// What the stored weights lose is asked, not what rounded activations do.
+	set, err := backend.Declare().Params.Resolve("open model", "gguf", []param.Setting{{Name: "activations", Value: "float32"}})
 	if err != nil {
 		t.Fatal(err)
 	}
