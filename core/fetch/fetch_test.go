@@ -117,7 +117,7 @@ func TestInterruptionsLeaveTheSameBytes(t *testing.T) {
 				if strings.HasPrefix(how, "ignores") && r.IntN(6) == 0 {
 					req.Header.Del("Range")
 				}
-				out := http.ResponseWriter(w)
+				var out http.ResponseWriter = w
 				if broken < 40 {
 					broken++
 					out = &cut{w, r.IntN(400_000)}
@@ -168,7 +168,7 @@ func TestOnlyTheRestIsFetched(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Store(r.Header.Get("Range") + " " + r.Header.Get("If-Range"))
 		w.Header().Set("ETag", `"x"`)
-		out := http.ResponseWriter(w)
+		var out http.ResponseWriter = w
 		if first {
 			first = false
 			out = &cut{w, 200_000}
@@ -194,7 +194,7 @@ func TestAnotherFileBeginsAnew(t *testing.T) {
 			if !honest { // it answers the range whatever If-Range says
 				r.Header.Del("If-Range")
 			}
-			out := http.ResponseWriter(w)
+			var out http.ResponseWriter = w
 			if calls == 1 {
 				out = &cut{w, 100_000}
 			}
@@ -290,10 +290,10 @@ func TestServersThatBreakTheirWord(t *testing.T) {
 		}},
 		{name: "nothing", kind: fault.Data, says: `begins with ""`, first: func(http.ResponseWriter, *http.Request) {}},
 		{name: "not there", kind: fault.Usage, says: "404", first: http.NotFound},
-		{name: "not allowed", kind: fault.Usage, says: "403", first: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }},
+		{name: "not allowed", kind: fault.Usage, says: "403", first: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }},
 		{name: "always busy", kind: fault.Model, says: "503", first: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "99999999999")
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}},
 		{name: "a new file each time", kind: fault.Data, says: "again and again", first: func(w http.ResponseWriter, r *http.Request) {
 			changes++

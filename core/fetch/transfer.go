@@ -108,7 +108,7 @@ func (t *transfer) attempt(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, t.network(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // nothing more is read from it
 	end, err := t.answer(resp)
 	if err != nil {
 		return false, err

@@ -49,7 +49,7 @@ func Quantize(ctx context.Context, in, out string, target Target, opt QuantizeOp
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	if err := checkOutput(in, out, opt.Replace); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (d *Description) read(path string, i, n int, bytes map[string]int64) error 
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	return gguf.Protect(f.Name(), func() error {
 		if err := checkPart(f, i, n); err != nil {
 			return err
