@@ -45,7 +45,7 @@ type Rewritten struct {
 // is quantised already; data for a malformed one or weights that are not finite
 // or too large for the format; limit when the disk is full; interrupted.
 func Quantize(ctx context.Context, in, out string, target Target, opt QuantizeOptions) ([]Rewritten, error) {
-	f, err := gguf.OpenPart(in)
+	f, err := gguf.Open(in) // of a split model with all its parts
 	if err != nil {
 		return nil, err
 	}

@@ -363,17 +363,59 @@ func TestAFileIsDescribed(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(d, want) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	part := func(no, count int) string {
-		return writeFile(t, []gguf.Pair{{Key: "general.architecture", Value: "nobody"}, {Key: "split.no", Value: uint32(no)}, {Key: "split.count", Value: uint32(count)}},
-			[]gguf.Blob{blob(t, "a", []int{4}, gguf.F32, values("a", 4))})
+	folder := t.TempDir()
+	split := func(no, count int) string {
+		var out bytes.Buffer
+		pairs := []gguf.Pair{{Key: "general.architecture", Value: "nobody"}, {Key: "split.no", Value: uint32(no)}, {Key: "split.count", Value: uint32(count)},
+			{Key: "split.tensors.count", Value: uint32(count)}}
+		name := fmt.Sprintf("blk.%d.a.weight", no)
+		if err := gguf.Write(&out, pairs, []gguf.Blob{blob(t, name, []int{32, 2}, gguf.F32, values(name, 64))}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, fmt.Sprintf("m-%05d-of-%05d.gguf", no+1, count))
+		if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	d, err = Describe(t.Context(), []string{part(0, 2), part(1, 2)})
-	if err != nil || d.Known || d.Parameters != 8 || d.Architecture != "nobody" {
+	paths := []string{split(0, 2), split(1, 2)}
+	d, err = Describe(t.Context(), paths)
+	if err != nil || d.Known || d.Parameters != 128 || d.Architecture != "nobody" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	for name, paths := range map[string][]string{"a part alone": {part(0, 2)}, "the wrong order": {part(1, 2), part(0, 2)}, "whole files as parts": {in, in}} {
-		if _, err := Describe(t.Context(), paths); fault.KindOf(err) != fault.Data {
+	for name, paths := range map[string][]string{"one part alone": paths[:1], "the wrong order": {paths[1], paths[0]}, "a whole file as two": {in, in}} {
+		if _, err := Describe(t.Context(), paths); fault.KindOf(err) != fault.Data && fault.KindOf(err) != fault.Model {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+
+	// A split model is written as one file.
+	target, err := FindTarget("q8_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := filepath.Join(folder, "whole.gguf")
+	if _, err := Quantize(t.Context(), paths[0], whole, target, QuantizeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, key := range f.Keys() {
+		if strings.HasPrefix(key, "split.") {
+			t.Errorf("%s is still there", key)
+		}
+	}
+	for i := range 2 {
+		name := fmt.Sprintf("blk.%d.a.weight", i)
+		want := blob(t, name, []int{32, 2}, gguf.Q8_0, values(name, 64))
+		if got, ok := f.Tensor(name); !ok || !bytes.Equal(f.Data(got), want.Data) {
+			t.Errorf("tensor %s is another", name)
+		}
+	}
+	if _, err := Quantize(t.Context(), paths[1], filepath.Join(folder, "x.gguf"), target, QuantizeOptions{}); fault.KindOf(err) != fault.Model {
+		t.Errorf("from a second part: %v", err)
 	}
 }
