@@ -288,7 +288,10 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		if err != nil {
 			return count, err
 		}
-		e.pool.end(n, e.weight.bodyMultiplied*int64(n), time.Since(start))
+		if e.pass.settled && (e.pass.scored || !wanted) {
+			e.pool.end(n, e.weight.bodyMultiplied*int64(n), time.Since(start))
+		}
+		e.pass.settled, e.pass.scored = true, e.pass.scored || wanted
 		count.body++
 		count.unread += e.pass.unread
 		if wanted {

@@ -61,7 +61,7 @@ func (p *pass) pack(t *tensor) {
 		dst := packed[i*size:][:p.k.PackedBytes(t.format, rows, t.cols)]
 		p.k.Pack(dst, t.data[i*stored:], t.format, rows, t.cols)
 	})
-	t.packed = packed
+	t.packed, p.settled = packed, false
 	p.packedTensors = append(p.packedTensors, t)
 }
 

@@ -47,6 +47,9 @@ type pass struct {
 	rounded       rounded
 	packedTensors []*tensor
 	memory        *arena
+	// settled is whether the pass before this one met no matrix for the first time:
+	// those are packed or read from the disk, which says nothing of later passes.
+	settled, scored bool
 }
 
 // scratch is the memory of one worker.
