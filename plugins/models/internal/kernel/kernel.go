@@ -56,7 +56,8 @@ func Best() *Kernels { return All()[0] }
 // and the portable one last.
 func All() []*Kernels { return append(machineKernels(), portableKernels()) }
 
-// Name returns "avx512", "avx2" or "portable".
+// Name returns "avx512-vnni", "avx512", which multiplies packed weights with AVX2,
+// "avx2" or "portable".
 func (k *Kernels) Name() string { return k.name }
 
 // Dots sets y[j*ys+i] to the dot product of w[i*ws:][:length] and

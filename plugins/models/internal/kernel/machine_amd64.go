@@ -24,7 +24,7 @@ func machineKernels() []*Kernels {
 	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
 	wide.widen, wide.dotsF16 = widenAVX512(), wrapDotsF16(dotsF16AVX512)
 	if cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
-		wide.products = productsAVX512()
+		wide.name, wide.products = "avx512-vnni", productsAVX512()
 	}
 	return []*Kernels{&wide, avx2}
 }

@@ -39,24 +39,7 @@ func narrowers() [formats]func(b []byte, x []float32) {
 	}
 }
 
-// halfBits rounds to half precision, ties to even; what is too large becomes
-// infinite.
-func halfBits(v float32) uint16 {
-	bits := math.Float32bits(v)
-	sign, rest := uint16(bits>>16)&0x8000, bits&0x7fffffff
-	switch {
-	case rest > 0x7f800000:
-		return sign | 0x7e00
-	case rest >= 0x477ff000: // 65520, half way from the largest to the next
-		return sign | 0x7c00
-	case rest < 0x38800000: // below the normal numbers: whole multiples of 2^-24
-		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(rest))*(1<<24)))
-	}
-	rest += 0xfff + rest>>13&1 // a carry runs into the exponent, as it should
-	return sign | uint16(rest>>13-(127-15)<<10)
-}
-
-func putHalf(b []byte, v float32) { binary.LittleEndian.PutUint16(b, halfBits(v)) }
+func putHalf(b []byte, v float32) { binary.LittleEndian.PutUint16(b, floatToHalf(v)) }
 
 // brainBits rounds to the upper half of a single-precision number, ties to even.
 func brainBits(v float32) uint16 {

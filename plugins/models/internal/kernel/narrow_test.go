@@ -53,15 +53,15 @@ func TestBlocksAreStoredAsGGMLStoresThem(t *testing.T) {
 // float32 numbers.
 func TestHalvesComeBack(t *testing.T) {
 	for i := range 1 << 16 {
-		if v := halfToFloat(uint16(i)); v == v && halfBits(v) != uint16(i) {
-			t.Fatalf("half %#04x became %#04x", i, halfBits(v))
+		if v := halfToFloat(uint16(i)); v == v && floatToHalf(v) != uint16(i) {
+			t.Fatalf("half %#04x became %#04x", i, floatToHalf(v))
 		}
 		if v := math.Float32frombits(uint32(i) << 16); v == v && brainBits(v) != uint16(i) {
 			t.Fatalf("bfloat16 %#04x became %#04x", i, brainBits(v))
 		}
 	}
 	nan := float32(math.NaN())
-	if !math.IsNaN(float64(halfToFloat(halfBits(nan)))) || brainBits(nan)&0x7fff <= 0x7f80 {
+	if !math.IsNaN(float64(halfToFloat(floatToHalf(nan)))) || brainBits(nan)&0x7fff <= 0x7f80 {
 		t.Error("NaN became a number")
 	}
 }
@@ -74,7 +74,7 @@ func TestHalvesAreTheNearest(t *testing.T) {
 		if !(abs(v) < 65520) {
 			continue
 		}
-		h := halfBits(v)
+		h := floatToHalf(v)
 		miss := math.Abs(float64(halfToFloat(h)) - float64(v))
 		for _, other := range []uint16{h + 1, h - 1} {
 			w := halfToFloat(other)
