@@ -21,7 +21,8 @@ import (
 // largest share; "row" is a real sampler that touches one of 262,144 scores in
 // shared memory. "overhead-%" is what the median with supervision has over that
 // without; "noise-%" is the same for bare calls counted twice, an experiment in
-// which nothing differs: an overhead of this size is not measurable.
+// which nothing differs: an overhead of this size is not measurable. "alone-ns"
+// and "alone-allocs" are what supervision costs around a call that does nothing.
 func BenchmarkSupervision(b *testing.B) {
 	b.Run("smallest", func(b *testing.B) { supervision(b, "hostile-echo", "lie", 2) })
 	b.Run("row", func(b *testing.B) { supervision(b, "good", "touch", 262144) })
@@ -96,4 +97,16 @@ func supervision(b *testing.B, role, stage string, vocab int) {
 	b.ReportMetric(three/1e3, "µs-with")
 	b.ReportMetric(100*(three-without)/without, "overhead-%")
 	b.ReportMetric(100*(two-one)/without, "noise-%")
+	nothing := func() {
+		if _, err := p.ask(caller, i, "nothing", h.opt.Deadlines.Call, func(context.Context) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const many = 10000
+	start := time.Now()
+	for range many {
+		nothing()
+	}
+	b.ReportMetric(float64(time.Since(start).Nanoseconds())/many, "alone-ns")
+	b.ReportMetric(testing.AllocsPerRun(100, nothing), "alone-allocs")
 }
