@@ -38,6 +38,9 @@ func main() {
 	scaleMax(t)
 	expSum(t)
 	siluMul(t)
+	gelu(t, false)
+	gelu(t, true)
+	finite(t)
 	for _, m := range []machine{avx2, avx512} {
 		widen(m, t)
 		products(m, t)
