@@ -405,6 +405,9 @@ func runLogits(p *pass, w []*tensor) {
 		if p.h.logitCap > 0 {
 			kernel.Cap(y, 1, p.h.logitCap)
 		}
+		if !p.k.Finite(y) {
+			p.broken.Store(true)
+		}
 		copy(p.rows[row].scores[first:], y)
 	}})
 }
