@@ -1,6 +1,9 @@
 package transformer
 
-import "lab/plugins/models/internal/kernel"
+import (
+	"lab/core/dist"
+	"lab/plugins/models/internal/kernel"
+)
 
 // part is one step of the forward pass: the tensors it needs and what it does
 // to the buffers of a pass with them. An architecture is a table of parts; a
@@ -405,7 +408,7 @@ func runLogits(p *pass, w []*tensor) {
 		if p.h.logitCap > 0 {
 			kernel.Cap(y, 1, p.h.logitCap)
 		}
-		if !p.k.Finite(y) {
+		if !dist.AllFinite(y) {
 			p.broken.Store(true)
 		}
 		copy(p.rows[row].scores[first:], y)

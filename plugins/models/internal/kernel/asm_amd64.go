@@ -79,11 +79,6 @@ func geluAVX2(x *float32, n int)
 //go:noescape
 func geluMulAVX2(gate *float32, up *float32, n int)
 
-// finiteAVX2 reports whether x[:n] holds neither NaN nor an infinity.
-//
-//go:noescape
-func finiteAVX2(x *float32, n int) bool
-
 // widenF16AVX2 converts runs of 16 half-precision values.
 //
 //go:noescape

@@ -308,16 +308,6 @@ DATA ln2Low<>+24(SB)/4, $0x35bfbe8e
 DATA ln2Low<>+28(SB)/4, $0x35bfbe8e
 GLOBL ln2Low<>(SB), RODATA|NOPTR, $32
 
-DATA largest<>+0(SB)/4, $0x7f7fffff
-DATA largest<>+4(SB)/4, $0x7f7fffff
-DATA largest<>+8(SB)/4, $0x7f7fffff
-DATA largest<>+12(SB)/4, $0x7f7fffff
-DATA largest<>+16(SB)/4, $0x7f7fffff
-DATA largest<>+20(SB)/4, $0x7f7fffff
-DATA largest<>+24(SB)/4, $0x7f7fffff
-DATA largest<>+28(SB)/4, $0x7f7fffff
-GLOBL largest<>(SB), RODATA|NOPTR, $32
-
 DATA geluLinear<>+0(SB)/4, $0x3fcc422a
 DATA geluLinear<>+4(SB)/4, $0x3fcc422a
 DATA geluLinear<>+8(SB)/4, $0x3fcc422a
@@ -2341,57 +2331,6 @@ rest:
 	VMASKMOVPS Y2, Y15, 32(AX)
 
 end:
-	VZEROUPPER
-	RET
-
-// func finiteAVX2(x *float32, n int) bool
-// Requires: AVX, AVX2
-TEXT ·finiteAVX2(SB), NOSPLIT, $0-17
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPS absolute<>+0(SB), Y4
-	VMOVUPS largest<>+0(SB), Y5
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
-	MOVQ    CX, DX
-	SHRQ    $0x04, CX
-	ANDQ    $0x0f, DX
-	TESTQ   CX, CX
-	JZ      rest
-
-block:
-	VPAND    (AX), Y4, Y2
-	VPCMPGTD Y5, Y2, Y2
-	VPOR     Y2, Y0, Y0
-	VPAND    32(AX), Y4, Y3
-	VPCMPGTD Y5, Y3, Y3
-	VPOR     Y3, Y1, Y1
-	ADDQ     $0x40, AX
-	DECQ     CX
-	JNZ      block
-
-rest:
-	TESTQ      DX, DX
-	JZ         end
-	LEAQ       masks<>+64(SB), CX
-	SHLQ       $0x02, DX
-	SUBQ       DX, CX
-	VMOVUPS    (CX), Y14
-	VMOVUPS    32(CX), Y15
-	VMASKMOVPS (AX), Y14, Y2
-	VPAND      Y4, Y2, Y2
-	VPCMPGTD   Y5, Y2, Y2
-	VPOR       Y2, Y0, Y0
-	VMASKMOVPS 32(AX), Y15, Y3
-	VPAND      Y4, Y3, Y3
-	VPCMPGTD   Y5, Y3, Y3
-	VPOR       Y3, Y1, Y1
-
-end:
-	VPOR   Y1, Y0, Y0
-	VPTEST Y0, Y0
-	SETEQ  AL
-	MOVB   AL, ret+16(FP)
 	VZEROUPPER
 	RET
 

@@ -126,12 +126,6 @@ func BenchmarkElementwise(b *testing.B) {
 				k.GELUMul(s, up)
 			}
 		})
-		b.Run(k.Name()+"/finite", func(b *testing.B) {
-			b.SetBytes(4 * n)
-			for b.Loop() {
-				k.Finite(s)
-			}
-		})
 		b.Run(k.Name()+"/norm", func(b *testing.B) {
 			b.SetBytes(4 * n)
 			for b.Loop() {

@@ -45,7 +45,6 @@ type Kernels struct {
 	siluMul     func(gate, up []float32)
 	gelu        func(x []float32)
 	geluMul     func(gate, up []float32)
-	finite      func(x []float32) bool
 	widen       [formats]widener
 	round       [roundings]rounder
 	packings    *[formats]packing
@@ -134,9 +133,6 @@ func (k *Kernels) GELU(x []float32) { k.gelu(x) }
 // GELUMul replaces gate[i] by gelu(gate[i])*up[i], with gelu as [Kernels.GELU] has
 // it.
 func (k *Kernels) GELUMul(gate, up []float32) { k.geluMul(gate, up[:len(gate)]) }
-
-// Finite reports whether x holds neither NaN nor an infinity; true when it is empty.
-func (k *Kernels) Finite(x []float32) bool { return k.finite(x) }
 
 // RMSNorm replaces x[i] by x[i]/sqrt(mean(x²)+epsilon)*weight[i] (Zhang and
 // Sennrich 2019).

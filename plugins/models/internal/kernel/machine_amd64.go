@@ -14,7 +14,7 @@ func machineKernels() []*Kernels {
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
 		dotsF16: wrapDotsF16(dotsF16AVX2), add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
-		gelu: geluVector, geluMul: geluMulVector, finite: finiteVector,
+		gelu: geluVector, geluMul: geluMulVector,
 		widen: widenAVX2(), round: roundAVX2(),
 		packings: &packings, products: productsAVX2(),
 	}
@@ -105,5 +105,3 @@ func geluMulVector(gate, up []float32) {
 		geluMulAVX2(&gate[0], &up[0], len(gate))
 	}
 }
-
-func finiteVector(x []float32) bool { return len(x) == 0 || finiteAVX2(&x[0], len(x)) }

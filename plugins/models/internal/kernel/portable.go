@@ -9,7 +9,7 @@ func portableKernels() *Kernels {
 		name: "portable", dots: portableDots, dot: portableDot, add: portableAdd, scaleBy: portableScaleBy,
 		rotate: portableRotate, addWeighted: portableAddWeighted,
 		scaleMax: portableScaleMax, expSum: portableExpSum, siluMul: portableSiLUMul,
-		gelu: portableGELU, geluMul: portableGELUMul, finite: portableFinite,
+		gelu: portableGELU, geluMul: portableGELUMul,
 		widen: portableWiden(), round: portableRound(),
 		packings: &packings, products: portableProducts(&packings),
 	}
@@ -131,13 +131,4 @@ func gelu(g float32) float32 {
 	square := float32(g * g)
 	u := float32(g * float32(linear+float32(cubic*square)))
 	return g / float32(1+expStep(-u))
-}
-
-func portableFinite(x []float32) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
 }

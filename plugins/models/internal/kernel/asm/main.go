@@ -40,7 +40,6 @@ func main() {
 	siluMul(t)
 	gelu(t, false)
 	gelu(t, true)
-	finite(t)
 	for _, m := range []machine{avx2, avx512} {
 		widen(m, t)
 		products(m, t)

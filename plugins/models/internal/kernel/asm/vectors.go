@@ -302,32 +302,3 @@ func gelu(t *tables, gated bool) {
 		}
 	})
 }
-
-// finite looks for exponents of which all bits are set: without their sign, such
-// numbers are larger than the largest finite one also when taken for whole ones.
-func finite(t *tables) {
-	function("finiteAVX2", "func(x *float32, n int) bool", "finiteAVX2 reports whether x[:n] holds neither NaN nor an infinity.")
-	x, n := gp("x"), gp("n")
-	build.VMOVUPS(t.floats["absolute"], ymm(4))
-	build.VMOVUPS(t.floats["largest"], ymm(5))
-	build.VPXOR(ymm(0), ymm(0), ymm(0))
-	build.VPXOR(ymm(1), ymm(1), ymm(1))
-	elements(t, x, n, func(half int, masked bool) {
-		m, v := at(x, nil, 0, 32*half), ymm(2+half)
-		if masked {
-			build.VMASKMOVPS(m, ymm(14+half), v)
-			build.VPAND(ymm(4), v, v)
-		} else {
-			build.VPAND(m, ymm(4), v)
-		}
-		build.VPCMPGTD(ymm(5), v, v)
-		build.VPOR(v, ymm(half), ymm(half))
-	}, func() { build.ADDQ(operand.U8(64), x) })
-	build.VPOR(ymm(1), ymm(0), ymm(0))
-	build.VPTEST(ymm(0), ymm(0))
-	none := build.GP8()
-	build.SETEQ(none)
-	build.Store(none, build.ReturnIndex(0))
-	build.VZEROUPPER()
-	build.RET()
-}
