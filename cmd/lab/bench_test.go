@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"lab/core/chain"
 	"lab/core/experiment"
 	"lab/core/generate"
 	"lab/core/plugin/host"
@@ -68,6 +71,71 @@ func BenchmarkGenerate(b *testing.B) {
 	b.ReportMetric(one/n, "tok/s@1")
 	b.ReportMetric(many/n, "tok/s@32")
 	b.ReportMetric(many/one, "x@32/@1")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkCells measures the cells of a sweep, 64 samples under 16 chains of one
+// prompt of 100 tokens, together and one sample at a time, in alternating rounds.
+// Samples that stand at one context share its forward pass, so the tokens drawn
+// per token evaluated are printed too.
+func BenchmarkCells(b *testing.B) {
+	s := openBench(b)
+	ctx := context.Background()
+	m, err := s.Model(ctx, "tiny", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	prompt := []byte("The weather today is")
+	for n := 0; n < 100; {
+		prompt = append(prompt, " warm and the sky is clear and the weather today is"...)
+		tokens, err := m.Encode(ctx, prompt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = len(tokens)
+	}
+	var chains []*chain.Chain
+	for i := range 16 {
+		c, err := s.Chain(ctx, fmt.Sprintf("temperature:%g | top_p:%g", 0.4+0.2*float64(i%4), 0.7+0.1*float64(i/4)), "benchmark")
+		if err != nil {
+			b.Fatal(err)
+		}
+		chains = append(chains, c)
+	}
+	var jobs []generate.Job
+	for sample := range uint64(64) {
+		for _, c := range chains {
+			jobs = append(jobs, generate.Job{Prompt: prompt, Chain: c, Seed: 1, Sample: sample, MaxTokens: 32})
+		}
+	}
+	single := slices.Collect(slices.Chunk(jobs[:64], 1)) // a sixteenth is enough for a rate
+	arms := [2][][]generate.Job{single, {jobs}}
+	var seconds [2]float64
+	var drawn [2]int
+	var evaluated int64
+	for b.Loop() {
+		for arm, runs := range arms {
+			start := time.Now()
+			for _, run := range runs {
+				r, err := m.Run(ctx, run, generate.Options{Batch: 512, Ledger: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, sample := range r.Samples {
+					drawn[arm] += len(sample.Tokens)
+				}
+				if arm == 1 {
+					evaluated += r.Usage.DecodeTokens
+				}
+			}
+			seconds[arm] += time.Since(start).Seconds()
+		}
+	}
+	alone, together := float64(drawn[0])/seconds[0], float64(drawn[1])/seconds[1]
+	b.ReportMetric(alone, "alone-token/s")
+	b.ReportMetric(together, "together-token/s")
+	b.ReportMetric(together/alone, "together/alone")
+	b.ReportMetric(float64(drawn[1])/float64(evaluated), "drawn/evaluated")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -9,89 +9,100 @@ import (
 
 	"lab/core/chain"
 	"lab/core/dist"
+	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/core/seed"
 	"lab/core/trace"
 )
 
-// batch is one Run under way: jobs waiting, trunks that hold a prefilled
-// prompt, and live samples, each with a row of scores of its own.
+// batch is a stream of jobs under way: jobs waiting, trunks that hold a
+// prefilled prompt, live samples, and the contexts they stand at.
 type batch struct {
-	e    *Engine
-	opt  Options
-	jobs []Job
-	keys []string // of their prompts
+	e     *Engine
+	opt   Options
+	feed  Feed
+	ahead int // most jobs waiting
 
 	chainOpt chain.Options
 
-	waiting []int             // indices of jobs not started, in order
+	pulled  int  // jobs taken from the feed
+	drained bool // the feed has no more
+	waiting []waiting
 	trunks  map[string]*trunk // by prompt
 	live    []*sample
+	nodes   []*node
 	rows    []dist.Scores // one per place in the batch
 	places  []int         // free indices into rows
 
 	passTrunks map[passTrunk]*Branch
 
-	samples  []trace.Sample
-	loose    []bool // by job: the seed could have changed a step
 	usage    model.Usage
 	finished int
 	tokens   int
+	checked  *Job // the last one whose passes were found right
+}
+
+// waiting is a job that has not started.
+type waiting struct {
+	Job
+	number int
+	key    string // of its prompt
 }
 
 // trunk is the prompt of jobs under way.
 type trunk struct {
 	*prefix
-	left int // jobs of this prompt not started
+	left int // waiting jobs of this prompt
 }
 
 // sample is one live job.
 type sample struct {
-	job     int
-	seq     uint64
+	waiting
 	place   int
 	history []int32
 	prompt  int
-	scored  bool // its row holds the scores of the next token
+	drew    bool // this step
+	ended   bool // out is final
+	failed  bool // it came to nothing, and that was said
+	alone   bool // its chain failed in company and is to be applied to it alone
 	stream  seed.Stream
 	states  [][]byte
 	text    *textStream
-	out     *trace.Sample
+	out     trace.Sample
 	steps   int
+	loose   bool      // the seed could have changed a step
 	passes  []*Branch // further model passes
 }
 
-func newBatch(e *Engine, jobs []Job, opt Options) *batch {
-	b := &batch{e: e, opt: opt, jobs: jobs, trunks: map[string]*trunk{},
-		chainOpt: chain.Options{Ledger: opt.Ledger, EndOfText: e.info.EndOfText},
-		samples:  make([]trace.Sample, len(jobs)), loose: make([]bool, len(jobs))}
-	for i, j := range jobs {
-		b.waiting = append(b.waiting, i)
-		b.keys = append(b.keys, j.key())
-		b.samples[i] = trace.Sample{Sample: j.Sample, Tokens: []int32{}, Stop: trace.Stop{Reason: trace.Interrupted}}
-	}
-	n := min(opt.Batch, len(jobs))
-	b.chainOpt.Vocabulary = e.VocabularyKey()
+func newBatch(e *Engine, feed Feed, opt Options) *batch {
+	b := &batch{e: e, opt: opt, feed: feed, ahead: feed.ahead, trunks: map[string]*trunk{},
+		chainOpt: chain.Options{Ledger: opt.Ledger, EndOfText: e.info.EndOfText, Vocabulary: e.VocabularyKey()}}
 	if l, ok := e.m.(lender); ok {
-		b.rows = l.Rows(n)
+		b.rows = l.Rows(opt.Batch)
 	} else {
-		for range n {
+		for range opt.Batch {
 			b.rows = append(b.rows, e.heapRow())
 		}
 	}
-	for i := n - 1; i >= 0; i-- {
+	for i := opt.Batch - 1; i >= 0; i-- {
 		b.places = append(b.places, i)
 	}
 	return b
 }
 
 func (b *batch) run(ctx context.Context) error {
-	for len(b.waiting) > 0 || len(b.live) > 0 {
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := b.admit(ctx); err != nil {
 			return err
+		}
+		if len(b.live) == 0 {
+			if b.drained && len(b.waiting) == 0 {
+				return nil
+			}
+			continue // every job that was admitted failed at once
 		}
 		if err := b.forward(ctx); err != nil {
 			return err
@@ -103,152 +114,184 @@ func (b *batch) run(ctx context.Context) error {
 			b.opt.OnStep(b.finished, b.tokens)
 		}
 	}
+}
+
+// pull takes jobs from the feed until enough are waiting.
+func (b *batch) pull() error {
+	for !b.drained && len(b.waiting) < b.ahead {
+		job, ok := b.feed.Next()
+		if !ok {
+			b.drained = true
+			return nil
+		}
+		w := waiting{Job: job, number: b.pulled, key: job.key()}
+		b.pulled++
+		if err := b.check(w); err != nil {
+			if err := b.fail(w.number, err); err != nil {
+				return err
+			}
+			continue
+		}
+		b.waiting = append(b.waiting, w)
+	}
 	return nil
 }
 
+// fail reports a job that came to nothing; without anybody to report it to, its
+// error ends the stream.
+func (b *batch) fail(number int, err error) error {
+	b.finished++
+	if b.feed.Failed == nil {
+		return err
+	}
+	return b.feed.Failed(number, err)
+}
+
 // admit starts waiting jobs while there is room. The prompts they need are
-// prefilled in one forward call.
+// prefilled in one forward call, and those of one prompt stand at one context.
 func (b *batch) admit(ctx context.Context) error {
+	if err := b.pull(); err != nil {
+		return err
+	}
 	n := min(len(b.waiting), len(b.places))
 	if n == 0 {
 		return nil
 	}
 	starting := b.waiting[:n]
-	if err := b.prefill(ctx, starting); err != nil {
+	b.waiting = b.waiting[n:]
+	failed, err := b.prefill(ctx, starting)
+	if err != nil {
 		return err
 	}
-	for _, job := range starting {
-		t := b.trunks[b.keys[job]]
-		s := &sample{job: job, history: append([]int32(nil), t.tokens...), prompt: len(t.tokens), scored: true,
-			stream: seed.New(b.jobs[job].Seed, b.jobs[job].Prompt),
-			text:   newTextStream(b.jobs[job].Stop), out: &b.samples[job]}
-		b.e.seq++
-		s.seq = b.e.seq
-		fork := model.Edit{Op: model.Fork, Seq: t.seq, To: s.seq, Length: len(t.tokens)}
-		if err := b.e.m.Edit(ctx, []model.Edit{fork}); err != nil {
-			return err
+	var started []*sample
+	for _, w := range starting {
+		if err := failed[w.key]; err != nil {
+			if err := b.fail(w.number, err); err != nil {
+				return err
+			}
+			continue
 		}
-		s.place = b.places[len(b.places)-1]
+		t := b.trunks[w.key]
+		s := &sample{waiting: w, history: slices.Clone(t.tokens), prompt: len(t.tokens),
+			stream: seed.New(w.Seed, w.Prompt), text: newTextStream(w.Stop), place: b.places[len(b.places)-1],
+			out: trace.Sample{Sample: w.Sample, Tokens: []int32{}, Stop: trace.Stop{Reason: trace.Interrupted}}}
 		b.places = b.places[:len(b.places)-1]
-		copy(b.rows[s.place].Values, t.row.Values)
+		assign(&b.rows[s.place], t.row)
 		b.live = append(b.live, s)
-		if t.left--; t.left == 0 {
-			delete(b.trunks, b.keys[job])
-			b.e.unpin(t.prefix)
-		}
+		started = append(started, s)
 		if err := b.follow(ctx, s); err != nil {
 			return err
 		}
 	}
-	b.waiting = b.waiting[n:]
+	if err := b.stand(ctx, started); err != nil {
+		return err
+	}
+	for _, w := range starting {
+		if t := b.trunks[w.key]; t != nil {
+			if t.left--; t.left == 0 {
+				delete(b.trunks, w.key)
+				b.e.unpin(t.prefix)
+			}
+		}
+	}
 	return nil
 }
 
-// prefill evaluates the prompts of the given jobs that no trunk holds yet.
-func (b *batch) prefill(ctx context.Context, jobs []int) error {
+// prefill evaluates the prompts of the given jobs that no trunk holds yet, and
+// returns why those that cannot be evaluated cannot.
+func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]error, err error) {
 	var prompts [][]int32
 	var fresh []*trunk
 	var names []string
-	for _, job := range jobs {
-		prompt := b.keys[job]
-		if b.trunks[prompt] != nil || slices.Contains(names, prompt) {
+	failed = map[string]error{}
+	for _, w := range jobs {
+		if b.trunks[w.key] != nil || failed[w.key] != nil || slices.Contains(names, w.key) {
 			continue
 		}
-		tokens, err := b.e.tokens(ctx, b.jobs[job])
+		tokens, err := b.e.tokens(ctx, w.Job)
 		if err != nil {
-			return err
+			if k := fault.KindOf(err); k != fault.Usage && k != fault.Limit {
+				return nil, err
+			}
+			failed[w.key] = err // of this prompt alone
+			continue
 		}
 		t := &trunk{}
-		for _, w := range b.waiting {
-			if b.keys[w] == prompt {
+		for _, o := range slices.Concat(jobs, b.waiting) {
+			if o.key == w.key {
 				t.left++
 			}
 		}
-		fresh, names, prompts = append(fresh, t), append(names, prompt), append(prompts, tokens)
+		fresh, names, prompts = append(fresh, t), append(names, w.key), append(prompts, tokens)
 	}
 	prefixes, err := b.e.prefill(ctx, &b.usage, prompts...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, t := range fresh {
 		t.prefix = prefixes[i]
 		b.trunks[names[i]] = t
 	}
-	return nil
-}
-
-// forward evaluates the last token of every live sample whose row is used up.
-func (b *batch) forward(ctx context.Context) error {
-	var inputs []model.Input
-	var owners []*sample
-	for _, s := range b.live {
-		if s.scored {
-			continue
-		}
-		end := len(s.history)
-		inputs = append(inputs, model.Input{Seq: s.seq, Start: end - 1, Tokens: s.history[end-1:], Want: model.Last,
-			Scores: b.rows[s.place : s.place+1 : s.place+1]})
-		owners = append(owners, s)
-	}
-	if err := b.growPasses(ctx); err != nil {
-		return err
-	}
-	if len(inputs) == 0 {
-		return nil
-	}
-	if err := b.e.forward(ctx, &b.usage, inputs); err != nil {
-		return err
-	}
-	for _, s := range owners {
-		s.scored = true
-	}
-	return nil
+	return failed, nil
 }
 
 // sampleAll runs each live sample's chain over its row and accepts the token.
 // Samples with the same chain travel together.
 func (b *batch) sampleAll(ctx context.Context) error {
-	byChain := map[*chain.Chain][]*sample{}
-	var order []*chain.Chain
 	for _, s := range b.live {
-		c := b.jobs[s.job].Chain
-		if byChain[c] == nil {
-			order = append(order, c)
-		}
-		byChain[c] = append(byChain[c], s)
+		s.drew = false
 	}
-	for _, c := range order {
-		members := byChain[c]
+	for _, members := range b.byChain() {
 		rows := make([]*chain.Row, len(members))
 		for i, s := range members {
 			rows[i] = &chain.Row{Scores: b.rows[s.place], History: s.history, Prompt: s.prompt, Step: s.steps,
-				Stream: s.stream, Sample: b.jobs[s.job].Sample, States: s.states, Passes: s.passRows()}
+				Stream: s.stream, Sample: s.Sample, States: s.states, Passes: s.passRows()}
 		}
-		if err := c.Apply(ctx, rows, b.chainOpt); err != nil {
+		err := members[0].Chain.Apply(ctx, rows, b.chainOpt)
+		switch {
+		case err == nil:
+			for i, s := range members {
+				b.accept(s, rows[i])
+			}
+		case ctx.Err() != nil || b.feed.Failed == nil:
 			return err
-		}
-		for i, s := range members {
-			b.accept(s, rows[i])
+		case len(members) > 1: // whose fault it is shows when each is alone
+			for _, s := range members {
+				s.alone = true
+			}
+		default:
+			members[0].failed = true
+			if err := b.fail(members[0].number, err); err != nil {
+				return err
+			}
 		}
 	}
-	kept := b.live[:0]
+	return b.move(ctx)
+}
+
+// byChain returns the live samples that travel together.
+func (b *batch) byChain() [][]*sample {
+	var out [][]*sample
+	at := map[*chain.Chain]int{}
 	for _, s := range b.live {
-		if s.out.Stop.Reason == trace.Interrupted {
-			kept = append(kept, s)
+		if s.alone {
+			out = append(out, []*sample{s})
 			continue
 		}
-		b.places = append(b.places, s.place)
-		b.e.free(s.seq)
-		s.leave()
-		b.finished++
+		i, ok := at[s.Chain]
+		if !ok {
+			i = len(out)
+			at[s.Chain] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], s)
 	}
-	b.live = kept
-	return nil
+	return out
 }
 
 // accept appends the chosen token to the sample and decides whether it ends.
 func (b *batch) accept(s *sample, r *chain.Row) {
-	s.scored = false
+	s.drew, s.alone = true, false
 	s.states = r.States
 	s.history = append(s.history, r.Chosen)
 	for _, p := range s.passes {
@@ -260,7 +303,6 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 	}
 	s.steps++
 	b.tokens++
-	job := b.jobs[s.job]
 	stop := trace.Stop{Reason: trace.Interrupted}
 	var show []byte
 	if b.e.end[r.Chosen] {
@@ -271,16 +313,16 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 		switch {
 		case match != nil:
 			stop = trace.Stop{Reason: trace.StopString, String: match.text, Offset: match.offset}
-		case s.steps >= job.MaxTokens:
+		case s.steps >= s.MaxTokens:
 			stop.Reason = trace.MaxTokens
 		case len(s.history) > b.e.info.ContextLength:
 			stop.Reason = trace.ContextFull
 		}
 	}
 	if b.opt.OnText != nil && len(show) > 0 {
-		b.opt.OnText(s.job, show)
+		b.opt.OnText(s.number, show)
 	}
-	if stop.Reason != trace.Interrupted {
+	if s.ended = stop.Reason != trace.Interrupted; s.ended {
 		b.finish(s)
 	}
 	s.out.Stop = stop
@@ -289,11 +331,11 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 // finish releases what the text stream held back and fixes the sample's text.
 func (b *batch) finish(s *sample) {
 	if rest := s.text.flush(); len(rest) > 0 && b.opt.OnText != nil {
-		b.opt.OnText(s.job, rest)
+		b.opt.OnText(s.number, rest)
 	}
 	s.out.Text = strings.ToValidUTF8(string(s.text.raw), "\uFFFD")
 	if !utf8.Valid(s.text.raw) {
-		s.out.Raw = append([]byte(nil), s.text.raw...)
+		s.out.Raw = slices.Clone(s.text.raw)
 	}
 }
 
@@ -306,53 +348,44 @@ func (b *batch) record(s *sample, r *chain.Row) trace.Step {
 		step.Stages = append(step.Stages, trace.NewStage(e.Stage, e.Plugin, e.Change))
 	}
 	if last.SupportAfter > 1 {
-		b.loose[s.job] = true
+		s.loose = true
 	}
 	return step
 }
 
-// result closes the texts of unfinished samples and collects the warnings.
-func (b *batch) result() *Result {
-	for _, s := range b.live {
-		b.finish(s)
+// warning says when a seed could have made no difference although the chain
+// draws (field report 11), "" when it could.
+func (s *sample) warning() string {
+	selector := s.Chain.Stages[len(s.Chain.Stages)-1]
+	if len(s.out.Steps) == 0 || s.loose || selector.Declaration.Needs.Uniforms == 0 {
+		return ""
 	}
-	r := &Result{Samples: b.samples, Usage: b.usage}
-	if b.opt.Ledger {
-		r.Warnings = b.warnings()
-	}
-	return r
+	return fmt.Sprintf("sample %d: the support was 1 in 100%% of %d steps: the seed has no effect under %q",
+		s.Sample, len(s.out.Steps), s.Chain)
 }
 
-// warnings says when a seed could have made no difference although the chain
-// draws (field report 11).
-func (b *batch) warnings() []string {
-	var out []string
-	for i, s := range b.samples {
-		selector := b.jobs[i].Chain.Stages[len(b.jobs[i].Chain.Stages)-1]
-		if len(s.Steps) == 0 || b.loose[i] || selector.Declaration.Needs.Uniforms == 0 {
-			continue
-		}
-		out = append(out, fmt.Sprintf("sample %d: the support was 1 in 100%% of %d steps: the seed has no effect under %q",
-			s.Sample, len(s.Steps), b.jobs[i].Chain))
-	}
-	return out
-}
-
-// close frees every sequence that is left and gives the rows back.
+// close reports the unfinished samples, frees every sequence that is left and
+// gives the rows back.
 func (b *batch) close() {
+	for _, s := range b.live {
+		if b.feed.unfinished != nil && !s.failed {
+			if !s.ended {
+				b.finish(s)
+			}
+			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Warning: s.warning()})
+		}
+		s.leave()
+	}
 	if l, ok := b.e.m.(lender); ok {
 		l.Release(b.rows)
 	}
 	var seqs []uint64
-	for _, s := range b.live {
-		seqs = append(seqs, s.seq)
+	for _, n := range b.nodes {
+		seqs = append(seqs, n.seq)
 	}
 	b.e.free(seqs...)
 	for _, t := range b.trunks {
 		b.e.unpin(t.prefix)
-	}
-	for _, s := range b.live {
-		s.leave()
 	}
 	for _, t := range b.passTrunks {
 		t.drop()

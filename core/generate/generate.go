@@ -12,50 +12,12 @@ package generate
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
-	"lab/core/chain"
 	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/plugin/model"
-	"lab/core/trace"
 )
-
-// Job is one sample to be generated.
-type Job struct {
-	Prompt []byte
-	// Tokens are those of the prompt where its text does not tell them, as in a
-	// conversation with control tokens; nil for those of Prompt.
-	Tokens    []int32
-	Chain     *chain.Chain
-	Seed      uint64   // of the run
-	Sample    uint64   // index of the sample; with Seed and Prompt it fixes every draw
-	MaxTokens int      // at least 1
-	Stop      []string // stop strings, none empty; they may span tokens
-	Passes    []Pass   // further model passes, for chains that want them
-}
-
-// Options says how jobs are run and what is recorded.
-type Options struct {
-	Batch  int  // most samples in one forward call; 0 means 32
-	Ledger bool // record both distributions and every stage at every step
-
-	// OnText is called with text as it becomes showable, in order within a job.
-	// OnStep is called after every step with the jobs finished and the tokens
-	// generated so far. Both may be nil and run on the caller's goroutine.
-	OnText func(job int, text []byte)
-	OnStep func(finished, tokens int)
-}
-
-const defaultBatch = 32
-
-// Result holds one sample per job, in the order of the jobs.
-type Result struct {
-	Samples  []trace.Sample
-	Usage    model.Usage
-	Warnings []string
-}
 
 // Engine generates from one open model. Its methods may be called from several
 // goroutines; they run one after another.
@@ -222,59 +184,3 @@ func (e *Engine) free(seqs ...uint64) {
 	}
 	_ = e.m.Edit(context.Background(), edits)
 }
-
-// Run generates all jobs. When ctx ends, the samples so far are returned with
-// an error of kind Interrupted; unfinished ones carry the stop reason
-// "interrupted". On any other error the finished samples are returned with it.
-func (e *Engine) Run(ctx context.Context, jobs []Job, opt Options) (*Result, error) {
-	defer e.lockWith(jobs)()
-	if opt.Batch == 0 {
-		opt.Batch = defaultBatch
-	}
-	if err := e.checkJobs(jobs, opt); err != nil {
-		return nil, err
-	}
-	b := newBatch(e, jobs, opt)
-	defer b.close()
-	err := b.run(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = fault.New(fault.Interrupted, "generate", "", "stopped after %d tokens, %d of %d samples finished: %v",
-			b.tokens, b.finished, len(jobs), context.Cause(ctx))
-	}
-	return b.result(), err
-}
-
-func (e *Engine) checkJobs(jobs []Job, opt Options) error {
-	if opt.Batch < 0 {
-		return fault.New(fault.Usage, "generate", "batch", "batch = %d is below 1", opt.Batch)
-	}
-	for i, j := range jobs {
-		subject := fmt.Sprintf("job %d", i)
-		switch {
-		case j.Chain == nil:
-			return fault.New(fault.Usage, "generate", subject, "it has no chain")
-		case j.MaxTokens < 1:
-			return fault.New(fault.Usage, "generate", subject, "max_tokens = %d is below 1", j.MaxTokens)
-		case j.Tokens != nil && slices.ContainsFunc(j.Passes, func(p Pass) bool { return len(p.Prompt) == 0 }):
-			return fault.New(fault.Usage, "generate", subject, "a further pass is to see the prompt, which is a conversation in the form of one model").
-				Fix("give the pass a prompt of its own")
-		case j.Sample > maxSample:
-			return fault.New(fault.Usage, "generate", subject, "sample %d is above %d", j.Sample, uint64(maxSample))
-		}
-		for _, s := range j.Stop {
-			if s == "" {
-				return fault.New(fault.Usage, "generate", subject, "a stop string is empty").Fix("leave it out")
-			}
-		}
-		if i > 0 && j.Chain == jobs[i-1].Chain && slices.Equal(engines(j.Passes), engines(jobs[i-1].Passes)) {
-			continue // comparing vocabularies takes a while
-		}
-		if err := e.CheckPasses(j.Chain, j.Passes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxSample is the largest sample index the streams of core/seed tell apart.
-const maxSample = 1<<32 - 2

@@ -25,15 +25,13 @@ type Pass struct {
 // order.
 var engineCount atomic.Uint64
 
-// lockWith locks e and the engines of the passes of jobs, each once and in the
-// order of their numbers, and returns what unlocks them.
-func (e *Engine) lockWith(jobs []Job) (unlock func()) {
+// lockWith locks e and others, each once and in the order of their numbers, and
+// returns what unlocks them.
+func (e *Engine) lockWith(others []*Engine) (unlock func()) {
 	all := []*Engine{e}
-	for _, j := range jobs {
-		for _, p := range j.Passes {
-			if p.Engine != nil && !slices.Contains(all, p.Engine) {
-				all = append(all, p.Engine)
-			}
+	for _, o := range others {
+		if !slices.Contains(all, o) {
+			all = append(all, o)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Engine) int { return int(a.number) - int(b.number) })
@@ -47,12 +45,9 @@ func (e *Engine) lockWith(jobs []Job) (unlock func()) {
 	}
 }
 
-func engines(passes []Pass) []*Engine {
-	out := make([]*Engine, len(passes))
-	for i, p := range passes {
-		out[i] = p.Engine
-	}
-	return out
+// samePasses reports whether two jobs' passes come from the same models.
+func samePasses(a, b []Pass) bool {
+	return slices.EqualFunc(a, b, func(x, y Pass) bool { return x.Engine == y.Engine })
 }
 
 // CheckPasses returns a usage error when a chain wants more passes than there
@@ -130,13 +125,13 @@ type passTrunk struct {
 
 // follow gives a starting sample the branches of its passes.
 func (b *batch) follow(ctx context.Context, s *sample) error {
-	for _, p := range b.jobs[s.job].Passes {
+	for _, p := range s.Passes {
 		o, text := p.Engine, p.Prompt
 		if o == nil {
 			o = b.e
 		}
 		if len(text) == 0 {
-			text = b.jobs[s.job].Prompt
+			text = s.Prompt
 		}
 		key := passTrunk{o, string(text)}
 		trunk := b.passTrunks[key]

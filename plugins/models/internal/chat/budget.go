@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"runtime/metrics"
-	"sync"
 	"time"
 
 	"github.com/ardanlabs/jinja"
@@ -11,37 +9,32 @@ import (
 )
 
 // Bounds of one rendering. A template of a known model takes a few hundred
-// ticks; recursion ends before the stack does.
+// ticks and makes its text a few times over.
 const (
-	mostTicks  = 20_000
-	mostText   = 16 << 20 // bytes of one variable, or elements of a list
-	mostMemory = 1 << 30  // bytes by which the heap may grow meanwhile
-	longest    = 5 * time.Second
+	mostTicks = 20_000
+	mostText  = 16 << 20  // bytes of one text, or charged at once
+	mostMade  = 256 << 20 // bytes of all that is charged
+	mostCalls = 100       // macros that call macros
+	longest   = 5 * time.Second
 )
 
-// tick is the function that a watched template calls in every round of a loop,
-// in every call of a macro, and after every assignment with what was assigned.
+// tick is the function that a guarded template calls in every round of a loop and
+// in every call of a macro.
 const tick = "lab_tick"
 
-// budget is what is left for one rendering to do.
+// budget is what is left for one rendering to do. Every operation that makes
+// something charges its size first, so that the sum bounds the memory: nothing
+// has to be measured while it is already there. One rendering has one goroutine.
 type budget struct {
-	mu     sync.Mutex
-	ticks  int
-	begun  time.Time
-	memory uint64
-	failed error
+	ticks, calls int
+	total        int64 // bytes charged
+	charges      int
+	begun        time.Time
+	failed       error
+	held         []jinja.Value // values whose methods are about to be called
 }
 
-func newBudget() *budget { return &budget{begun: time.Now(), memory: heap()} }
-
-func heap() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return sample[0].Value.Uint64()
-}
+func newBudget() *budget { return &budget{begun: time.Now()} }
 
 // spent remembers and returns a limit error.
 func (b *budget) spent(format string, args ...any) error {
@@ -50,16 +43,31 @@ func (b *budget) spent(format string, args ...any) error {
 
 // fail remembers the first error, which the library wraps in its own words.
 func (b *budget) fail(err error) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.failed == nil {
 		b.failed = err
 	}
 	return b.failed
 }
 
-// tick fails when the template did too much.
-func (b *budget) tick(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+// charge takes n bytes, or steps, from what is left.
+func (b *budget) charge(n int64) error {
+	switch {
+	case b.failed != nil:
+		return b.failed
+	case n < 0 || n > 16*mostText:
+		return b.spent("one operation takes %d bytes; the most is %d", n, 16*mostText)
+	case b.total+n > mostMade:
+		return b.spent("it makes more than %d bytes", mostMade)
+	}
+	b.total += n
+	if b.charges++; b.charges%64 == 0 && time.Since(b.begun) > longest {
+		return b.spent("it took longer than %v", longest)
+	}
+	return nil
+}
+
+// tick fails when the template did too much. A round keeps a scope of names.
+func (b *budget) tick(_ []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 	b.ticks++
 	if b.ticks > mostTicks {
 		return jinja.Undefined(), b.spent("it goes round more than %d times", mostTicks)
@@ -67,18 +75,7 @@ func (b *budget) tick(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value
 	if time.Since(b.begun) > longest {
 		return jinja.Undefined(), b.spent("it took longer than %v", longest)
 	}
-	if b.ticks%16 == 0 && heap() > b.memory+mostMemory {
-		return jinja.Undefined(), b.spent("it takes more than %d bytes", mostMemory)
-	}
-	for _, a := range args {
-		switch {
-		case a.IsString() && len(a.AsString()) > mostText:
-			return jinja.Undefined(), b.spent("a variable holds %d bytes; the most is %d", len(a.AsString()), mostText)
-		case a.IsList() && a.AsList().Len() > mostText/64:
-			return jinja.Undefined(), b.spent("a list has %d elements; the most is %d", a.AsList().Len(), mostText/64)
-		}
-	}
-	return jinja.NewString(""), nil
+	return jinja.NewString(""), b.charge(1 << 10)
 }
 
 // span is range, of at most as many numbers as there are ticks.

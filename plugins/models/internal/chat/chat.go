@@ -2,8 +2,14 @@
 // dialect of the transformers library, from a conversation to the text that a
 // model was trained to answer.
 //
-// The Jinja engine is github.com/ardanlabs/jinja. What is added here: a bound on
-// what a template may do, a date that does not change, and errors of our kinds.
+// The Jinja engine is github.com/ardanlabs/jinja, which evaluates whatever it is
+// given. A template comes with a file from anywhere, so its expressions are
+// rewritten first: every operation that makes something calls a function of ours
+// that charges its size before it is made. Rendering in a process of its own with
+// a limit from the system would bound as much, but not everywhere, and a copy of
+// the engine would have to be kept. Also added: a date that does not change, and
+// errors of our kinds.
+//
 // Telling control tokens of the template from those that a user spells is not
 // here but in package token. Start with [Compile].
 package chat
@@ -75,13 +81,16 @@ func date() time.Time { return time.Date(2024, time.July, 26, 0, 0, 0, 0, time.U
 // begins. Errors: usage for a conversation that the template refuses, limit for a
 // template that does not come to an end, model for one that fails otherwise.
 func (t *Template) Render(conversation []Message) (string, error) {
+	return t.render(conversation, newBudget())
+}
+
+func (t *Template) render(conversation []Message, b *budget) (string, error) {
 	messages := make([]jinja.Value, len(conversation))
 	for i, m := range conversation {
 		messages[i] = jinja.NewDict() // keeps its order, which tojson shows
 		messages[i].AsDict().Set("role", jinja.NewString(m.Role))
 		messages[i].AsDict().Set("content", jinja.NewString(m.Content))
 	}
-	b := newBudget()
 	data := map[string]jinja.Value{
 		"messages":              jinja.NewList(messages),
 		"add_generation_prompt": jinja.NewBool(true),
@@ -92,30 +101,35 @@ func (t *Template) Render(conversation []Message) (string, error) {
 		"raise_exception":       jinja.NewCallable("raise_exception", b.refuse),
 		"strftime_now":          jinja.NewCallable("strftime_now", dateOf),
 		"range":                 jinja.NewCallable("range", b.span),
+		"namespace":             jinja.NewCallable("namespace", b.fields),
+		"dict":                  jinja.NewCallable("dict", b.fields),
 		tick:                    jinja.NewCallable(tick, b.tick),
+	}
+	for name, guard := range b.guards() {
+		data[name] = jinja.NewCallable(name, guard)
 	}
 	type result struct {
 		text string
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // so that one that hangs between two ticks is given up
+	go func() { // so that one that hangs between two charges is given up
 		var r result
 		defer func() { done <- r }()
 		defer recovered(&r.err)
 		r.text, r.err = t.compiled.RenderValues(data)
+		if b.failed != nil {
+			r.err = b.failed
+		}
 	}()
 	select {
 	case r := <-done:
-		if b.failed != nil {
-			return "", b.failed
-		}
-		if r.err != nil {
+		if r.err != nil && fault.KindOf(r.err) == fault.Internal {
 			return "", wrong("%v", r.err)
 		}
-		return r.text, nil
+		return r.text, r.err
 	case <-time.After(2 * longest):
-		return "", b.spent("it took longer than %v", 2*longest)
+		return "", newBudget().spent("it took longer than %v", 2*longest)
 	}
 }
 
@@ -124,7 +138,7 @@ func (t *Template) Render(conversation []Message) (string, error) {
 func (b *budget) refuse(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 	said := ""
 	if len(args) > 0 {
-		said = args[0].String()
+		said = args[0].String() // do has charged it
 	}
 	return jinja.Undefined(), b.fail(fault.New(fault.Usage, "chat template", "", "it refuses the conversation: %s", fault.Quote(said, 200)))
 }

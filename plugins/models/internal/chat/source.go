@@ -8,11 +8,7 @@ import (
 	"lab/core/fault"
 )
 
-var (
-	assigned = regexp.MustCompile(`^set\s+([A-Za-z_][A-Za-z_0-9.]*)\s*(=|$)`)
-	rounds   = regexp.MustCompile(`^(for|macro)\s`)
-	endRaw   = regexp.MustCompile(`\{%[-+]?\s*endraw\s*[-+]?%\}`)
-)
+var endRaw = regexp.MustCompile(`\{%[-+]?\s*endraw\s*[-+]?%\}`)
 
 // part is a stretch of a template: text, or a tag without its signs.
 type part struct {
@@ -22,9 +18,10 @@ type part struct {
 }
 
 // prepare returns a template that renders the same in the library, whose own
-// ways with white space are not those of jinja2, and that calls tick. Every text
-// becomes an expression, in which nothing is trimmed, after it was trimmed here
-// with trim_blocks and lstrip_blocks set, as the transformers library has it.
+// ways with white space are not those of jinja2, and whose every operation is
+// charged. Every text becomes an expression, in which nothing is trimmed, after it
+// was trimmed here with trim_blocks and lstrip_blocks set, as the transformers
+// library has it.
 func prepare(source string) (string, error) {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source)
 	parts, err := cut(strings.TrimSuffix(source, "\n"))
@@ -33,37 +30,28 @@ func prepare(source string) (string, error) {
 	}
 	trim(parts)
 	var out strings.Builder
-	var blocks []string // variables of {% set x %} blocks that are open
+	w := statements{}
 	for _, p := range parts {
+		text := ""
 		switch p.kind {
 		case 0:
 			if p.text != "" {
-				out.WriteString(`{{ "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p.text) + `" }}`)
+				text = "{{ " + see + "(" + quote(p.text) + ") }}"
 			}
-			continue
 		case '{':
-			out.WriteString("{{ " + p.text + " }}")
-			continue
-		case '#':
-			continue
+			if text, err = guard(p.text); err != nil {
+				return "", err
+			}
+			text = "{{ " + see + "(" + text + ") }}"
+		case '%':
+			if p.text == "raw" || p.text == "endraw" {
+				continue // the text between is a part of its own
+			}
+			if text, err = w.statement(p.text); err != nil {
+				return "", err
+			}
 		}
-		if p.text == "raw" || p.text == "endraw" {
-			continue // the text between is a part of its own
-		}
-		out.WriteString("{% " + p.text + " %}")
-		call := ""
-		switch m := assigned.FindStringSubmatch(p.text); {
-		case m != nil && m[2] == "":
-			blocks = append(blocks, m[1])
-		case m != nil:
-			call = m[1]
-		case p.text == "endset" && len(blocks) > 0:
-			call = blocks[len(blocks)-1]
-			blocks = blocks[:len(blocks)-1]
-		}
-		if call != "" || rounds.MatchString(p.text) {
-			out.WriteString("{% set lab_spent = " + tick + "(" + call + ") %}")
-		}
+		out.WriteString(text)
 	}
 	return out.String(), nil
 }
