@@ -99,7 +99,7 @@ func (p *plug) start(ctx context.Context) (*instance, error) {
 		return nil, p.explain(ctx, caller, proc, err)
 	}
 	i := &instance{conn: conn, proc: proc, folder: folder, planes: map[uint32]bool{}, texts: map[string]bool{}}
-	i.watch = newWatch(i.giveUp)
+	i.watch = newWatch(i.giveUp, cancelGrace)
 	if i.about, err = p.describe(caller, i, time.Until(deadline)); err != nil {
 		return nil, err
 	}

@@ -152,7 +152,9 @@ func (p *plug) close() error {
 	if i == nil {
 		return nil
 	}
-	if err := i.conn.Close(closeGrace); err != nil {
+	err := i.conn.Close(closeGrace)
+	i.watch.stop()
+	if err != nil {
 		return fault.Wrap(err, fault.Plugin, p.name(), "close")
 	}
 	return nil
@@ -170,17 +172,16 @@ func gaveUp(ctx context.Context, op, subject string) error {
 // does not come, or the caller gives up, the process is killed before ask
 // returns. again says that the same call may succeed with another process.
 func (p *plug) ask(ctx context.Context, i *instance, op string, limit time.Duration, call func(context.Context) error) (again bool, err error) {
-	if ctx.Err() != nil {
-		return false, gaveUp(ctx, p.name(), op)
-	}
 	// The call outlives its caller by the grace, and nothing of the caller's
 	// context is for the plugin. What ends a call ends the process, so the call
 	// itself has a context that never ends: one that can, or a deadline, which
 	// would travel with it, costs a fiftieth and an eighth of a hop.
-	watched := i.watch.begin(limit)
-	unhook := context.AfterFunc(ctx, func() { i.watch.hurry(watched, cancelGrace) })
+	watched := i.watch.begin(ctx, limit)
+	if ctx.Err() != nil { // from here on the watch sees its end
+		i.watch.end(watched)
+		return false, gaveUp(ctx, p.name(), op)
+	}
 	err, verdict := wire.FromStatus(call(context.Background()))
-	unhook()
 	late := i.watch.end(watched)
 	if verdict == wire.Gone && late {
 		verdict = wire.Late
