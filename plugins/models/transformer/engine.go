@@ -278,6 +278,7 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 	}
 	e.rows = rows
 	e.pass.extend(longest)
+	e.pass.broken.Store(false)
 	var count passCount
 	for len(rows) > 0 {
 		n := min(maxRows, len(rows))
@@ -299,17 +300,27 @@ func (e *engine) compute(ctx context.Context, batch []model.Input, drafts []*dra
 		}
 		rows = rows[n:]
 	}
-	for i, in := range batch {
-		for j := range in.Scores {
+	if e.pass.broken.Load() {
+		return count, e.broken(batch)
+	}
+	return count, nil
+}
+
+// broken is the error for the first score of a batch that is NaN or infinite. There
+// was one; the memory is the callers', who may have written to it since.
+func (e *engine) broken(batch []model.Input) error {
+	problem := "a score is NaN or infinite"
+	for i := len(batch) - 1; i >= 0; i-- {
+		in := batch[i]
+		for j := len(in.Scores) - 1; j >= 0; j-- {
 			if token, bad := notFinite(in.Scores[j].Values); bad {
 				position := in.Start + len(in.Tokens) - len(in.Scores) + j
-				return count, fault.New(fault.Data, "forward", fmt.Sprintf("model %q", e.name),
-					"the score of token %d at position %d of input %d is %v", token, position, i, in.Scores[j].Values[token]).
-					Fix("the weights are damaged or overflow; run the model's origin file through its own tool")
+				problem = fmt.Sprintf("the score of token %d at position %d of input %d is %v", token, position, i, in.Scores[j].Values[token])
 			}
 		}
 	}
-	return count, nil
+	return fault.New(fault.Data, "forward", fmt.Sprintf("model %q", e.name), "%s", problem).
+		Fix("the weights are damaged or overflow; run the model's origin file through its own tool")
 }
 
 // notFinite returns the first NaN or infinite score.

@@ -1,6 +1,9 @@
 package transformer
 
-import "lab/plugins/models/internal/kernel"
+import (
+	"lab/core/dist"
+	"lab/plugins/models/internal/kernel"
+)
 
 // part is one step of the forward pass: the tensors it needs and what it does
 // to the buffers of a pass with them. An architecture is a table of parts; a
@@ -309,7 +312,7 @@ type activation func(k *kernel.Kernels, gate, up []float32)
 
 // silu and gelu are the known ones, gated by up.
 func silu(k *kernel.Kernels, gate, up []float32) { k.SiLUMul(gate, up) }
-func gelu(_ *kernel.Kernels, gate, up []float32) { kernel.GELUMul(gate, up) }
+func gelu(k *kernel.Kernels, gate, up []float32) { k.GELUMul(gate, up) }
 
 // gatedFFN adds down·(act(gate·x)*up·x) to the stream (Shazeer 2020).
 func gatedFFN(act activation) part {
@@ -366,7 +369,7 @@ func plainFFN(up, down string) part {
 		},
 		run: func(p *pass, w []*tensor) {
 			p.multiply(p.normed, product{w: w[0], bias: p.vector(0, w[1]), store: func(row, first int, y []float32) {
-				kernel.GELU(y)
+				p.k.GELU(y)
 				copy(p.inner[row*p.h.ffn+first:], y)
 			}})
 			p.multiply(p.inner, product{w: w[2], bias: p.vector(0, w[3]), store: p.addToStream})
@@ -404,6 +407,9 @@ func runLogits(p *pass, w []*tensor) {
 	p.multiply(p.normed, product{w: w[0], bias: p.optional(0, w, 1), store: func(row, first int, y []float32) {
 		if p.h.logitCap > 0 {
 			kernel.Cap(y, 1, p.h.logitCap)
+		}
+		if !dist.AllFinite(y) {
+			p.broken.Store(true)
 		}
 		copy(p.rows[row].scores[first:], y)
 	}})

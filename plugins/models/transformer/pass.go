@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"context"
+	"sync/atomic"
 
 	"lab/plugins/models/internal/kernel"
 )
@@ -50,6 +51,9 @@ type pass struct {
 	// settled is whether the pass before this one met no matrix for the first time:
 	// those are packed or read from the disk, which says nothing of later passes.
 	settled, scored bool
+	// broken is whether a score is NaN or infinite: workers look while it is in their
+	// caches, since reading all scores of a batch again would take a fifth of its time.
+	broken atomic.Bool
 }
 
 // scratch is the memory of one worker.

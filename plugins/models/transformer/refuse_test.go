@@ -3,6 +3,7 @@ package transformer
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -205,6 +206,35 @@ func TestWeightsThatAreNoNumbersShowInTheScores(t *testing.T) {
 				t.Errorf("%s: the failed call left pages in the cache", name)
 			}
 		}
+	}
+}
+
+// One bad row is enough, wherever it lies, and only for the calls that it reaches.
+func TestOneScoreThatIsNoNumberIsFound(t *testing.T) {
+	spoil := func(name string, row int) *engine {
+		s := small()
+		s.untied = true
+		s.edit = retensor(name, func(b *gguf.Blob) {
+			copy(b.Data[4*row*s.width:], stored([]float32{float32(math.Inf(-1))}, gguf.F32))
+		})
+		return s.open(t, 7, 2, kernel.Best())
+	}
+	call := func(e *engine, tokens ...int32) error {
+		var batch []model.Input
+		for i, token := range tokens {
+			batch = append(batch, model.Input{Seq: uint64(i), Tokens: []int32{token}, Want: model.Last, Scores: rowsFor(e, 1)})
+		}
+		_, err := e.Forward(context.Background(), batch)
+		return err
+	}
+	for _, row := range []int{0, 1, 150, 298, 299} {
+		err := call(spoil("output.weight", row), 5, 6)
+		wantError(t, err, fault.Data, fmt.Sprintf("the score of token %d at position 0 of input 0", row))
+	}
+	e := spoil("token_embd.weight", 7)
+	wantError(t, call(e, 5, 6, 7), fault.Data, "at position 0 of input 2 is NaN")
+	if err := call(e, 5, 6, 8); err != nil {
+		t.Errorf("after a call that failed: %v", err)
 	}
 }
 

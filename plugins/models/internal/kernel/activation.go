@@ -5,33 +5,6 @@ import "math"
 // The functions of this file have one implementation, in plain Go, for every
 // machine: few models need them, or they are a small part of the work.
 
-// GELUMul replaces gate[i] by gelu(gate[i])*up[i], with the approximation of
-// gelu by tanh: gelu(g) = g/2*(1+tanh(sqrt(2/π)*(g+0.044715*g³))) (Hendrycks
-// and Gimpel 2016), written as g/(1+e^(-2u)) with u the argument of tanh.
-func GELUMul(gate, up []float32) {
-	up = up[:len(gate)]
-	for i, g := range gate {
-		gate[i] = gelu(g) * up[i]
-	}
-}
-
-// GELU replaces x[i] by gelu(x[i]), as [GELUMul] has it.
-func GELU(x []float32) {
-	for i, v := range x {
-		x[i] = gelu(v)
-	}
-}
-
-func gelu(g float32) float32 {
-	const (
-		linear = 2 * 0.7978845608028654 // twice sqrt(2/π)
-		cubic  = linear * 0.044715
-	)
-	square := float32(g * g)
-	u := float32(g * float32(linear+float32(cubic*square)))
-	return g / float32(1+expStep(-u))
-}
-
 // Cap replaces x[i] by limit*tanh(factor*x[i]/limit), which keeps it between
 // -limit and limit (Gemma 2, 2024). factor and limit are positive. The error is
 // below 3e-7 of the limit.

@@ -18,25 +18,28 @@ func reals(n int) []float32 {
 
 func TestGELUIsTheFormula(t *testing.T) {
 	x := reals(4000)
-	plain, gated, up := append([]float32(nil), x...), append([]float32(nil), x...), make([]float32, len(x))
+	up := make([]float32, len(x))
 	for i := range up {
 		up[i] = 0.5
 	}
-	GELU(plain)
-	GELUMul(gated, up)
-	for i, g := range x {
-		v := float64(g)
-		want := v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
-		if v > 100 || v < -100 {
-			want = max(v, 0)
-		}
-		// The exponential's 1.5e-7 and a few roundings, of an argument up to 10
-		// where the result is not just the limit, relative to |g|.
-		if !(math.Abs(float64(plain[i])-want) <= 1e-6*math.Abs(v)) {
-			t.Errorf("gelu(%g) = %g, want %g", g, plain[i], want)
-		}
-		if gated[i] != plain[i]*0.5 {
-			t.Errorf("gelu(%g)/2 = %g, want half of %g", g, gated[i], plain[i])
+	for _, k := range All() {
+		plain, gated := append([]float32(nil), x...), append([]float32(nil), x...)
+		k.GELU(plain)
+		k.GELUMul(gated, up)
+		for i, g := range x {
+			v := float64(g)
+			want := v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+			if v > 100 || v < -100 {
+				want = max(v, 0)
+			}
+			// The exponential's 1.5e-7 and a few roundings, of an argument up to 10
+			// where the result is not just the limit, relative to |g|.
+			if !(math.Abs(float64(plain[i])-want) <= 1e-6*math.Abs(v)) {
+				t.Errorf("%s: gelu(%g) = %g, want %g", k.Name(), g, plain[i], want)
+			}
+			if gated[i] != plain[i]*0.5 {
+				t.Errorf("%s: gelu(%g)/2 = %g, want half of %g", k.Name(), g, gated[i], plain[i])
+			}
 		}
 	}
 }
@@ -60,8 +63,8 @@ func TestCapIsTheFormula(t *testing.T) {
 func TestNaNStaysOne(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, f := range map[string]func(x []float32){
-		"gelu":  GELU,
-		"gated": func(x []float32) { GELUMul(x, []float32{1, 1}) },
+		"gelu":  Best().GELU,
+		"gated": func(x []float32) { Best().GELUMul(x, []float32{1, 1}) },
 		"cap":   func(x []float32) { Cap(x, 1, 30) },
 		"norm":  func(x []float32) { LayerNorm(x, []float32{1, 1}, nil, 1e-5) },
 		"turn":  func(x []float32) { RotateHalves(x, []float32{1, 1}, []float32{0, 0}) },

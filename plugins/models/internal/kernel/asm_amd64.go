@@ -59,6 +59,16 @@ func expSumAVX2(s *float32, n int, shift float32) float32
 //go:noescape
 func siluMulAVX2(gate *float32, up *float32, n int)
 
+// geluAVX2 sets x[i] to gelu(x[i]) for i < n.
+//
+//go:noescape
+func geluAVX2(x *float32, n int)
+
+// geluMulAVX2 sets gate[i] to gelu(gate[i])*up[i] for i < n.
+//
+//go:noescape
+func geluMulAVX2(gate *float32, up *float32, n int)
+
 // widenF16AVX2 converts runs of 16 half-precision values.
 //
 //go:noescape

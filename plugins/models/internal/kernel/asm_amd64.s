@@ -308,6 +308,26 @@ DATA ln2Low<>+24(SB)/4, $0x35bfbe8e
 DATA ln2Low<>+28(SB)/4, $0x35bfbe8e
 GLOBL ln2Low<>(SB), RODATA|NOPTR, $32
 
+DATA geluLinear<>+0(SB)/4, $0x3fcc422a
+DATA geluLinear<>+4(SB)/4, $0x3fcc422a
+DATA geluLinear<>+8(SB)/4, $0x3fcc422a
+DATA geluLinear<>+12(SB)/4, $0x3fcc422a
+DATA geluLinear<>+16(SB)/4, $0x3fcc422a
+DATA geluLinear<>+20(SB)/4, $0x3fcc422a
+DATA geluLinear<>+24(SB)/4, $0x3fcc422a
+DATA geluLinear<>+28(SB)/4, $0x3fcc422a
+GLOBL geluLinear<>(SB), RODATA|NOPTR, $32
+
+DATA geluCubic<>+0(SB)/4, $0x3d922279
+DATA geluCubic<>+4(SB)/4, $0x3d922279
+DATA geluCubic<>+8(SB)/4, $0x3d922279
+DATA geluCubic<>+12(SB)/4, $0x3d922279
+DATA geluCubic<>+16(SB)/4, $0x3d922279
+DATA geluCubic<>+20(SB)/4, $0x3d922279
+DATA geluCubic<>+24(SB)/4, $0x3d922279
+DATA geluCubic<>+28(SB)/4, $0x3d922279
+GLOBL geluCubic<>(SB), RODATA|NOPTR, $32
+
 DATA int8<>+0(SB)/4, $0x00000008
 DATA int8<>+4(SB)/4, $0x00000008
 DATA int8<>+8(SB)/4, $0x00000008
@@ -1762,6 +1782,370 @@ rest:
 	VMASKMOVPS 32(AX), Y15, Y2
 	VMASKMOVPS 32(CX), Y15, Y3
 	VXORPS     sign<>+0(SB), Y2, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func geluAVX2(x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·geluAVX2(SB), NOSPLIT, $0-16
+	MOVQ  x+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  CX, DX
+	SHRQ  $0x04, CX
+	ANDQ  $0x0f, DX
+	TESTQ CX, CX
+	JZ    rest
+
+block:
+	VMOVUPS (AX), Y2
+	VMULPS  Y2, Y2, Y6
+	VMULPS  geluCubic<>+0(SB), Y6, Y6
+	VADDPS  geluLinear<>+0(SB), Y6, Y6
+	VMULPS  Y6, Y2, Y6
+	VXORPS  sign<>+0(SB), Y6, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMULPS  Y2, Y2, Y6
+	VMULPS  geluCubic<>+0(SB), Y6, Y6
+	VADDPS  geluLinear<>+0(SB), Y6, Y6
+	VMULPS  Y6, Y2, Y6
+	VXORPS  sign<>+0(SB), Y6, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x40, AX
+	DECQ    CX
+	JNZ     block
+
+rest:
+	TESTQ      DX, DX
+	JZ         end
+	LEAQ       masks<>+64(SB), CX
+	SHLQ       $0x02, DX
+	SUBQ       DX, CX
+	VMOVUPS    (CX), Y14
+	VMOVUPS    32(CX), Y15
+	VMASKMOVPS (AX), Y14, Y2
+	VMULPS     Y2, Y2, Y6
+	VMULPS     geluCubic<>+0(SB), Y6, Y6
+	VADDPS     geluLinear<>+0(SB), Y6, Y6
+	VMULPS     Y6, Y2, Y6
+	VXORPS     sign<>+0(SB), Y6, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMULPS     Y2, Y2, Y6
+	VMULPS     geluCubic<>+0(SB), Y6, Y6
+	VADDPS     geluLinear<>+0(SB), Y6, Y6
+	VMULPS     Y6, Y2, Y6
+	VXORPS     sign<>+0(SB), Y6, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMASKMOVPS Y2, Y15, 32(AX)
+
+end:
+	VZEROUPPER
+	RET
+
+// func geluMulAVX2(gate *float32, up *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·geluMulAVX2(SB), NOSPLIT, $0-24
+	MOVQ  gate+0(FP), AX
+	MOVQ  up+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  DX, BX
+	SHRQ  $0x04, DX
+	ANDQ  $0x0f, BX
+	TESTQ DX, DX
+	JZ    rest
+
+block:
+	VMOVUPS (AX), Y2
+	VMOVUPS (CX), Y3
+	VMULPS  Y2, Y2, Y6
+	VMULPS  geluCubic<>+0(SB), Y6, Y6
+	VADDPS  geluLinear<>+0(SB), Y6, Y6
+	VMULPS  Y6, Y2, Y6
+	VXORPS  sign<>+0(SB), Y6, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(AX), Y2
+	VMOVUPS 32(CX), Y3
+	VMULPS  Y2, Y2, Y6
+	VMULPS  geluCubic<>+0(SB), Y6, Y6
+	VADDPS  geluLinear<>+0(SB), Y6, Y6
+	VMULPS  Y6, Y2, Y6
+	VXORPS  sign<>+0(SB), Y6, Y6
+	VMOVUPS expLow<>+0(SB), Y7
+	VMAXPS  Y6, Y7, Y6
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y6, Y7, Y6
+	VMULPS  log2e<>+0(SB), Y6, Y8
+	VADDPS  magic<>+0(SB), Y8, Y8
+	VSUBPS  magic<>+0(SB), Y8, Y7
+	VPSLLD  $0x17, Y8, Y8
+	VPADDD  one<>+0(SB), Y8, Y8
+	VMULPS  ln2High<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  ln2Low<>+0(SB), Y7, Y9
+	VSUBPS  Y9, Y6, Y6
+	VMULPS  c7<>+0(SB), Y6, Y7
+	VADDPS  c6<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c5<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c4<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c3<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  c2<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y6, Y7, Y7
+	VADDPS  one<>+0(SB), Y7, Y7
+	VMULPS  Y8, Y7, Y6
+	VADDPS  one<>+0(SB), Y6, Y6
+	VDIVPS  Y6, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	DECQ    DX
+	JNZ     block
+
+rest:
+	TESTQ      BX, BX
+	JZ         end
+	LEAQ       masks<>+64(SB), DX
+	SHLQ       $0x02, BX
+	SUBQ       BX, DX
+	VMOVUPS    (DX), Y14
+	VMOVUPS    32(DX), Y15
+	VMASKMOVPS (AX), Y14, Y2
+	VMASKMOVPS (CX), Y14, Y3
+	VMULPS     Y2, Y2, Y6
+	VMULPS     geluCubic<>+0(SB), Y6, Y6
+	VADDPS     geluLinear<>+0(SB), Y6, Y6
+	VMULPS     Y6, Y2, Y6
+	VXORPS     sign<>+0(SB), Y6, Y6
+	VMOVUPS    expLow<>+0(SB), Y7
+	VMAXPS     Y6, Y7, Y6
+	VMOVUPS    expHigh<>+0(SB), Y7
+	VMINPS     Y6, Y7, Y6
+	VMULPS     log2e<>+0(SB), Y6, Y8
+	VADDPS     magic<>+0(SB), Y8, Y8
+	VSUBPS     magic<>+0(SB), Y8, Y7
+	VPSLLD     $0x17, Y8, Y8
+	VPADDD     one<>+0(SB), Y8, Y8
+	VMULPS     ln2High<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     ln2Low<>+0(SB), Y7, Y9
+	VSUBPS     Y9, Y6, Y6
+	VMULPS     c7<>+0(SB), Y6, Y7
+	VADDPS     c6<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c5<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c4<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c3<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     c2<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y6, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VMULPS     Y8, Y7, Y6
+	VADDPS     one<>+0(SB), Y6, Y6
+	VDIVPS     Y6, Y2, Y2
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y14, (AX)
+	VMASKMOVPS 32(AX), Y15, Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	VMULPS     Y2, Y2, Y6
+	VMULPS     geluCubic<>+0(SB), Y6, Y6
+	VADDPS     geluLinear<>+0(SB), Y6, Y6
+	VMULPS     Y6, Y2, Y6
+	VXORPS     sign<>+0(SB), Y6, Y6
 	VMOVUPS    expLow<>+0(SB), Y7
 	VMAXPS     Y6, Y7, Y6
 	VMOVUPS    expHigh<>+0(SB), Y7

@@ -121,6 +121,12 @@ func BenchmarkElementwise(b *testing.B) {
 				k.SiLUMul(s, up)
 			}
 		})
+		b.Run(k.Name()+"/gelu", func(b *testing.B) {
+			b.SetBytes(4 * n)
+			for b.Loop() {
+				k.GELUMul(s, up)
+			}
+		})
 		b.Run(k.Name()+"/norm", func(b *testing.B) {
 			b.SetBytes(4 * n)
 			for b.Loop() {

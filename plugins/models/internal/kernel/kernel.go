@@ -42,6 +42,8 @@ type Kernels struct {
 	scaleMax    func(s []float32, factor float32) float32
 	expSum      func(s []float32, shift float32) float32
 	siluMul     func(gate, up []float32)
+	gelu        func(x []float32)
+	geluMul     func(gate, up []float32)
 	widen       [formats]widener
 	round       [roundings]rounder
 	packings    *[formats]packing
@@ -109,6 +111,15 @@ func (k *Kernels) Softmax(s []float32, factor float32) float32 {
 // SiLUMul replaces gate[i] by silu(gate[i])*up[i], silu(g) = g/(1+e^-g)
 // (Elfwing, Uchibe and Doya 2018; gated by up: Shazeer 2020).
 func (k *Kernels) SiLUMul(gate, up []float32) { k.siluMul(gate, up[:len(gate)]) }
+
+// GELU replaces x[i] by gelu(x[i]), with the approximation of gelu by tanh:
+// gelu(g) = g/2*(1+tanh(sqrt(2/π)*(g+0.044715*g³))) (Hendrycks and Gimpel 2016),
+// written as g/(1+e^(-2u)) with u the argument of tanh.
+func (k *Kernels) GELU(x []float32) { k.gelu(x) }
+
+// GELUMul replaces gate[i] by gelu(gate[i])*up[i], with gelu as [Kernels.GELU] has
+// it.
+func (k *Kernels) GELUMul(gate, up []float32) { k.geluMul(gate, up[:len(gate)]) }
 
 // RMSNorm replaces x[i] by x[i]/sqrt(mean(x²)+epsilon)*weight[i] (Zhang and
 // Sennrich 2019).

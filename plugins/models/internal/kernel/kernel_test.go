@@ -150,6 +150,16 @@ func TestVectorElementwiseEqualPortableBitForBit(t *testing.T) {
 					portable.SiLUMul(want, b)
 					requireSame(t, label+": silu", got, want)
 
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.GELU(got)
+					portable.GELU(want)
+					requireSame(t, label+": gelu", got, want)
+
+					got, want = append(got[:0], a...), append(want[:0], a...)
+					k.GELUMul(got, b)
+					portable.GELUMul(want, b)
+					requireSame(t, label+": gated gelu", got, want)
+
 					stride := n + r.IntN(3)
 					v, weights := filled(r, 5*stride+n, f.next), filled(r, 5, f.next)
 					got, want = append(got[:0], a...), append(want[:0], a...)
@@ -192,6 +202,8 @@ func TestVectorCodeStaysInsideItsSlices(t *testing.T) {
 			}
 			k.Softmax(s, 1)
 			k.SiLUMul(s, s)
+			k.GELU(s)
+			k.GELUMul(s, s)
 			k.AddWeighted(s, s, 0, []float32{0.5})
 			k.Add(s, s)
 			k.RMSNorm(s, s, 1)

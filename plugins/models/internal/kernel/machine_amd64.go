@@ -14,6 +14,7 @@ func machineKernels() []*Kernels {
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
 		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
+		gelu: geluVector, geluMul: geluMulVector,
 		widen: widenAVX2(), round: roundAVX2(),
 		packings: &packings, products: productsAVX2(),
 	}
@@ -88,5 +89,17 @@ func expSumVector(s []float32, shift float32) float32 {
 func siluMulVector(gate, up []float32) {
 	if len(gate) > 0 {
 		siluMulAVX2(&gate[0], &up[0], len(gate))
+	}
+}
+
+func geluVector(x []float32) {
+	if len(x) > 0 {
+		geluAVX2(&x[0], len(x))
+	}
+}
+
+func geluMulVector(gate, up []float32) {
+	if len(gate) > 0 {
+		geluMulAVX2(&gate[0], &up[0], len(gate))
 	}
 }

@@ -9,6 +9,7 @@ func portableKernels() *Kernels {
 		name: "portable", dots: portableDots, dot: portableDot, add: portableAdd, scaleBy: portableScaleBy,
 		rotate: portableRotate, addWeighted: portableAddWeighted,
 		scaleMax: portableScaleMax, expSum: portableExpSum, siluMul: portableSiLUMul,
+		gelu: portableGELU, geluMul: portableGELUMul,
 		widen: portableWiden(), round: portableRound(),
 		packings: &packings, products: portableProducts(&packings),
 	}
@@ -108,4 +109,26 @@ func portableSiLUMul(gate, up []float32) {
 	for i, g := range gate {
 		gate[i] = float32(g/(1+expStep(-g))) * up[i]
 	}
+}
+
+func portableGELU(x []float32) {
+	for i, v := range x {
+		x[i] = gelu(v)
+	}
+}
+
+func portableGELUMul(gate, up []float32) {
+	for i, g := range gate {
+		gate[i] = gelu(g) * up[i]
+	}
+}
+
+func gelu(g float32) float32 {
+	const (
+		linear = 2 * 0.7978845608028654 // twice sqrt(2/π)
+		cubic  = linear * 0.044715
+	)
+	square := float32(g * g)
+	u := float32(g * float32(linear+float32(cubic*square)))
+	return g / float32(1+expStep(-u))
 }

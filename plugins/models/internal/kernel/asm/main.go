@@ -37,6 +37,8 @@ func main() {
 	scaleMax(t)
 	expSum(t)
 	siluMul(t)
+	gelu(t, false)
+	gelu(t, true)
 	for _, m := range []machine{avx2, avx512} {
 		widen(m, t)
 		products(m, t)

@@ -64,6 +64,9 @@ func newTables() *tables {
 	t.word("magic", math.Float32bits(3<<22))
 	t.word("ln2High", math.Float32bits(22713.0/32768))
 	t.word("ln2Low", math.Float32bits(math.Ln2-22713.0/32768))
+	const linear = 2 * 0.7978845608028654
+	t.word("geluLinear", math.Float32bits(linear))
+	t.word("geluCubic", math.Float32bits(linear*0.044715))
 	for _, n := range []uint32{8, 15, 16, 32, 48} {
 		t.word(fmt.Sprintf("int%d", n), n)
 	}

@@ -271,3 +271,34 @@ func siluMul(t *tables) {
 		build.VMULPS(ymm(3), ymm(2), ymm(2))
 	})
 }
+
+// gelu is the activation of a feed-forward layer, in the steps of kernel's gelu;
+// gated multiplies it with a second vector.
+func gelu(t *tables, gated bool) {
+	name, signature := "geluAVX2", "func(x *float32, n int)"
+	doc := name + " sets x[i] to gelu(x[i]) for i < n."
+	if gated {
+		name, signature = "geluMulAVX2", "func(gate, up *float32, n int)"
+		doc = name + " sets gate[i] to gelu(gate[i])*up[i] for i < n."
+	}
+	function(name, signature, doc)
+	var vectors []reg.GPVirtual
+	if gated {
+		vectors = append(vectors, gp("gate"), gp("up"))
+	} else {
+		vectors = append(vectors, gp("x"))
+	}
+	streams(t, gp("n"), vectors, func() {
+		build.VMULPS(ymm(2), ymm(2), ymm(6))
+		build.VMULPS(t.floats["geluCubic"], ymm(6), ymm(6))
+		build.VADDPS(t.floats["geluLinear"], ymm(6), ymm(6))
+		build.VMULPS(ymm(6), ymm(2), ymm(6))
+		build.VXORPS(t.floats["sign"], ymm(6), ymm(6))
+		exponential(t, 6, 7, 8)
+		build.VADDPS(t.floats["one"], ymm(6), ymm(6))
+		build.VDIVPS(ymm(6), ymm(2), ymm(2))
+		if gated {
+			build.VMULPS(ymm(3), ymm(2), ymm(2))
+		}
+	})
+}
