@@ -191,19 +191,23 @@ func TestAnInterruptNamesTheLineItStopped(t *testing.T) {
 		"try(func() { kit.budget(1, func() {\n for {}\n}) })\nkit.gives_up(func() {\n for {} })": {"6:2: the budget is spent (during: kit: stopped after 3 of 4)", []int{6, 5}},
 		"try(func() { kit.budget(1, func() {\n for {}\n}) })\nfor {}":                            {"5:1: the budget is spent", []int{5}},
 	} {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, fault.New(fault.Limit, "", "", "the budget is spent"))
-		defer cancel()
-		r := scripttest.RunContext(t, ctx, "kit := import(\"kit\")\n"+src, kit())
-		if r.Err == nil || r.Err.Error() != "script: test.tengo:"+want.message || fault.KindOf(r.Err) != fault.Limit {
-			t.Errorf("%s: got %v, want %q", src, r.Err, want.message)
-		}
-		var lines []int
-		for _, p := range script.Positions(r.Err) {
-			lines = append(lines, p.Line)
-		}
-		if !slices.Equal(lines, want.lines) {
-			t.Errorf("%s: frames on lines %v, want %v", src, lines, want.lines)
-		}
+		t.Run(src, func(t *testing.T) {
+			t.Parallel()
+			// Enough for a busy machine to reach the loop.
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, fault.New(fault.Limit, "", "", "the budget is spent"))
+			defer cancel()
+			r := scripttest.RunContext(t, ctx, "kit := import(\"kit\")\n"+src, kit())
+			if r.Err == nil || r.Err.Error() != "script: test.tengo:"+want.message || fault.KindOf(r.Err) != fault.Limit {
+				t.Errorf("got %v, want %q", r.Err, want.message)
+			}
+			var lines []int
+			for _, p := range script.Positions(r.Err) {
+				lines = append(lines, p.Line)
+			}
+			if !slices.Equal(lines, want.lines) {
+				t.Errorf("frames on lines %v, want %v", lines, want.lines)
+			}
+		})
 	}
 }
 
