@@ -138,6 +138,9 @@ func (s *Session) Build(ctx context.Context, requests []chain.Request) (*chain.C
 	return c, nil
 }
 
+// Catalog returns the samplers that chains of this session can name.
+func (s *Session) Catalog(ctx context.Context) chain.Catalog { return catalog{ctx, s} }
+
 // catalog shows the host's samplers to package chain.
 type catalog struct {
 	ctx     context.Context
