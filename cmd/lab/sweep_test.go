@@ -66,7 +66,7 @@ func TestSweepSamplesAreThoseGeneratedAlone(t *testing.T) {
 		t.Fatalf("axes %v, %d cells; want %v, 18", p.Axes, len(p.Cells), want)
 	}
 	var kept memory
-	sum, err := p.Run(t.Context(), &kept, sweep.Options{Ledger: true})
+	sum, err := p.Run(t.Context(), &kept, sweep.Options{})
 	if err != nil || sum.Finished != 72 || len(kept.records) != 72 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
@@ -113,7 +113,7 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var whole memory
-	if _, err := p.Run(t.Context(), &whole, sweep.Options{Ledger: true}); err != nil {
+	if _, err := p.Run(t.Context(), &whole, sweep.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -126,7 +126,7 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		}
 		before := len(kept.records)
 		stops := 0
-		first, err := p.Run(t.Context(), &kept, sweep.Options{Ledger: true, Batch: 1 + rng.IntN(20),
+		first, err := p.Run(t.Context(), &kept, sweep.Options{Batch: 1 + rng.IntN(20),
 			Stopping: func() bool { stops++; return round%2 == 0 && stops > 10 }})
 		if err != nil || first.Kept != before || first.Finished != len(kept.order) || first.Finished+first.Kept+first.Left != p.Total(sweep.Options{}) {
 			t.Fatalf("round %d: %+v with %d kept before and %d now: %v", round, first, before, len(kept.records), err)
@@ -134,7 +134,7 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		if round%2 == 0 && first.Left == 0 {
 			t.Errorf("round %d: stopping left nothing", round)
 		}
-		if _, err := p.Run(t.Context(), &kept, sweep.Options{Ledger: true}); err != nil {
+		if _, err := p.Run(t.Context(), &kept, sweep.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(kept.records, whole.records) {

@@ -28,8 +28,14 @@ import (
 const op = "run"
 
 // Schema is the version of a run folder that this package writes, and the newest
-// that it reads.
-const Schema = 1
+// that it reads; Format is what run.json says of it.
+const (
+	Schema = 1
+	Format = "lab/sweep/1"
+)
+
+// ManifestPath is where run.json of a folder is.
+func ManifestPath(dir string) string { return filepath.Join(dir, manifestFile) }
 
 // Manifest is run.json: what the run is, and all that its repetition needs.
 type Manifest struct {

@@ -55,11 +55,11 @@ func Merge(dir string, parts []string) error {
 		if whole == nil {
 			whole, first = &m, p
 			whole.Part = nil
-		} else if differ, err := difference(whole, &m); err != nil || differ != "" {
+		} else if differ, err := Differences(whole, &m); err != nil || len(differ) > 0 {
 			if err != nil {
 				return err
 			}
-			return fault.New(fault.Usage, op, p, "its %s differs from that of %s", differ, first).Fix("merge the shards of one sweep")
+			return fault.New(fault.Usage, op, p, "it is not a shard of the sweep that %s is of: its %s", first, differ[0]).Fix("merge the shards of one sweep")
 		}
 		if len(parts) != part.Of {
 			missing := ""
@@ -111,25 +111,4 @@ func merge(dir string, m *Manifest, first string, logs []string, sessions []Sess
 		}
 	}
 	return nil
-}
-
-// difference names the first field in which two manifests differ, "" when they
-// are equal.
-func difference(a, b *Manifest) (string, error) {
-	var fields [2]map[string]json.RawMessage
-	for i, m := range []*Manifest{a, b} {
-		data, err := json.Marshal(m)
-		if err == nil {
-			err = json.Unmarshal(data, &fields[i])
-		}
-		if err != nil {
-			return "", fault.Wrap(err, fault.Internal, "merge", "")
-		}
-	}
-	for _, name := range []string{"name", "spec", "used", "source", "lab", "axes", "cells", "samples", "ledger"} {
-		if string(fields[0][name]) != string(fields[1][name]) {
-			return name, nil
-		}
-	}
-	return "", nil
 }

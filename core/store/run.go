@@ -55,7 +55,7 @@ const syncEvery = 500 * time.Millisecond
 // the columns of its cells, each as long as Manifest.Cells. A folder that holds a
 // run already is a usage error.
 func Create(dir string, m Manifest, cells []Column) (*Run, error) {
-	m.Format = "lab/sweep/1"
+	m.Format = Format
 	data, err := m.encode()
 	if err != nil {
 		return nil, err

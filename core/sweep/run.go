@@ -21,8 +21,7 @@ type Keeper interface {
 
 // Options say how a plan is run.
 type Options struct {
-	Batch  int  // most samples in one forward call; 0: as many as 32 MiB of rows hold, 32 to 1,024
-	Ledger bool // record both distributions and every stage at every step
+	Batch int // most samples in one forward call; 0: as many as 32 MiB of rows hold, 32 to 1,024
 
 	// FailFast ends the run at the first cell that fails; otherwise its failure is
 	// kept and the others go on.
@@ -172,7 +171,7 @@ func (r *running) sampled(ctx context.Context, ref string) error {
 		},
 	}
 	base := r.sum
-	usage, err := engine.Stream(ctx, feed, generate.Options{Batch: r.batch(engine.Info().VocabSize), Ledger: r.opt.Ledger,
+	usage, err := engine.Stream(ctx, feed, generate.Options{Batch: r.batch(engine.Info().VocabSize), Ledger: r.plan.Spec.Ledger(),
 		OnStep: func(_, tokens int) {
 			r.sum.Tokens = base.Tokens + tokens
 			r.step()

@@ -50,7 +50,7 @@ func (r *running) search(ctx context.Context, w work) error {
 	}
 	best := found.Sequences[0]
 	s := trace.Sample{Sample: uint64(w.sample), Text: best.Text, Raw: best.Raw, Tokens: best.Tokens, Stop: best.Stop}
-	if r.opt.Ledger {
+	if r.plan.Spec.Ledger() {
 		if s.Steps, err = r.read(ctx, c, best.Tokens); err != nil {
 			if ctx.Err() != nil {
 				return err

@@ -32,7 +32,20 @@ type Spec struct {
 	Fixed map[string]any `json:"fixed"`
 
 	Samples int `json:"samples"` // of each cell, at least 1
+
+	// Record is what is kept of a sample besides its tokens: RecordLedger, which
+	// "" stands for, or RecordSamples.
+	Record string `json:"record,omitempty"`
 }
+
+// What is kept of samples.
+const (
+	RecordSamples = "samples" // nothing else
+	RecordLedger  = "ledger"  // both distributions and every stage at every step
+)
+
+// Ledger reports whether steps and stages are kept.
+func (s *Spec) Ledger() bool { return s.Record != RecordSamples }
 
 // Block is a product of values: one cell for each way to choose a value for
 // every key. Values are string, int64, float64, bool or, for stop, a list of
@@ -141,6 +154,9 @@ func show(v any) string {
 func (s *Spec) check() error {
 	if s.Samples < 1 || s.Samples > mostSamples {
 		return fault.New(fault.Usage, op, "samples", "%d is outside [1, %d]", s.Samples, mostSamples)
+	}
+	if s.Record != "" && s.Record != RecordSamples && s.Record != RecordLedger {
+		return fault.Unknown(op, "record", s.Record, []string{RecordSamples, RecordLedger})
 	}
 	if len(s.Grid) == 0 {
 		return fault.New(fault.Usage, op, "grid", "it is empty").Fix(`give at least one setting with its values: {temperature: [0.5, 1.0]}`)
