@@ -8,6 +8,7 @@ require (
 	github.com/ardanlabs/jinja v1.8.0
 	github.com/d5/tengo/v2 v2.17.0
 	github.com/dlclark/regexp2/v2 v2.13.0
+	github.com/goccy/go-yaml v1.19.2
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/mattn/go-runewidth v0.0.30
