@@ -152,6 +152,9 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 	opt.Stopping = func() bool { return interrupted.Err() != nil }
 	cmd.SetContext(context.WithoutCancel(interrupted))
 	defer cmd.SetContext(interrupted)
+	defer context.AfterFunc(interrupted, func() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "finishing the samples under way; Ctrl-C again stops at once, and keeps what is finished")
+	})()
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
 		plan, err := sweep.New(ctx, session, spec)
 		if err != nil {

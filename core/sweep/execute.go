@@ -206,7 +206,11 @@ func (p *Plan) columns() []store.Column {
 		}
 		column := store.Column{Name: a}
 		for j := range p.Cells {
-			column.Values = append(column.Values, p.Cells[j].Values[i])
+			v := p.Cells[j].Values[i]
+			if v == Off {
+				v = nil
+			}
+			column.Values = append(column.Values, v)
 		}
 		out = append(out, column)
 	}
