@@ -12,9 +12,27 @@ type part struct {
 	name  string // what it does, as an infinitive
 	needs func(h *hyper) []need
 	run   func(p *pass, w []*tensor)
+	// pick, where there is one, returns the part that a layer has in place of this
+	// one, which has nothing else; stored reports which of the layer's tensors
+	// there are.
+	pick func(h *hyper, stored func(tensor string) bool) part
 }
 
 func none(*hyper) []need { return nil }
+
+// nothing does nothing: what some layers have in place of a part.
+func nothing() part { return part{name: "do nothing", needs: none, run: func(*pass, []*tensor) {}} }
+
+// ifStored is one part in layers that have a tensor and another in those that
+// have not.
+func ifStored(tensor string, with, without part) part {
+	return part{pick: func(_ *hyper, stored func(string) bool) part {
+		if stored(tensor) {
+			return with
+		}
+		return without
+	}}
+}
 
 // embedding is the table of one row per token.
 const embedding = "token_embd.weight"
@@ -142,17 +160,7 @@ func projectStacked(qkv string, biased bool) part {
 // projectEither is projectStacked with biases or projectQKVBiased, as the file
 // has it.
 func projectEither(qkv, q, k, v string) part {
-	one, three := projectStacked(qkv, true), projectQKVBiased(q, k, v, false)
-	return part{
-		name: one.name,
-		needs: func(h *hyper) []need {
-			if h.stacked {
-				return one.needs(h)
-			}
-			return three.needs(h)
-		},
-		run: runQKV,
-	}
+	return ifStored(qkv+".weight", projectStacked(qkv, true), projectQKVBiased(q, k, v, false))
 }
 
 // stacked returns the needs for parts of so many rows each, one below the other.
@@ -183,7 +191,23 @@ func normHeads(q, k string) part {
 		needs: func(h *hyper) []need {
 			return []need{{name: q, dims: []int{h.headSize}}, {name: k, dims: []int{h.headSize}}}
 		},
-		run: func(p *pass, w []*tensor) { p.normQK(w, p.h.headSize, p.h.headSize) },
+		run: func(p *pass, w []*tensor) { p.normQK(w, p.h.headSize, p.h.headSize, p.k.RMSNorm) },
+	}
+}
+
+// centreHeads gives every query and key head a norm about its mean, with a gain
+// of its own and no bias (Stable LM 2 12B).
+func centreHeads(q, k string) part {
+	return part{
+		name: "normalise the heads",
+		needs: func(h *hyper) []need {
+			return []need{
+				{name: q, dims: []int{h.headSize, h.heads}, spare: true}, {name: k, dims: []int{h.headSize, h.kvHeads}, spare: true},
+			}
+		},
+		run: func(p *pass, w []*tensor) {
+			p.normQK(w, p.h.headSize, p.h.headSize, func(x, gain []float32, epsilon float32) { kernel.LayerNorm(x, gain, nil, epsilon) })
+		},
 	}
 }
 
@@ -195,12 +219,15 @@ func normQueries(q, k string) part {
 		needs: func(h *hyper) []need {
 			return []need{{name: q, dims: []int{h.heads * h.headSize}}, {name: k, dims: []int{h.kvHeads * h.headSize}}}
 		},
-		run: func(p *pass, w []*tensor) { p.normQK(w, p.h.heads*p.h.headSize, p.h.kvHeads*p.h.headSize) },
+		run: func(p *pass, w []*tensor) {
+			p.normQK(w, p.h.heads*p.h.headSize, p.h.kvHeads*p.h.headSize, p.k.RMSNorm)
+		},
 	}
 }
 
-// normQK normalises stretches of so many elements of every query and key.
-func (p *pass) normQK(w []*tensor, q, k int) {
+// normQK normalises stretches of so many elements of every query and key. The
+// gains are those of a stretch, or of all of a row's stretches one after the other.
+func (p *pass) normQK(w []*tensor, q, k int, norm func(x, gain []float32, epsilon float32)) {
 	lines := []struct {
 		x         []float32
 		line, run int
@@ -211,8 +238,8 @@ func (p *pass) normQK(w []*tensor, q, k int) {
 	}
 	p.each(len(p.rows), lines[0].line+lines[1].line, func(_, i int) {
 		for _, l := range lines {
-			for x := l.x[i*l.line:][:l.line]; len(x) > 0; x = x[l.run:] {
-				p.k.RMSNorm(x[:l.run], l.gain, p.h.epsilon)
+			for at := 0; at < l.line; at += l.run {
+				norm(l.x[i*l.line+at:][:l.run], l.gain[at%len(l.gain):][:l.run], p.h.epsilon)
 			}
 		}
 	})
