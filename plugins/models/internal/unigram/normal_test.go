@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 // normalPeer is what SentencePiece makes of texts that it normalises; see
@@ -41,14 +41,8 @@ type normalCase struct {
 
 func readNormal(t testing.TB) *normalPeer {
 	t.Helper()
-	data, err := os.ReadFile("testdata/normal.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &normalPeer{}
-	if err := json.Unmarshal(data, p); err != nil {
-		t.Fatal(err)
-	}
+	tokentest.ReadJSON(t, "testdata/normal.json", p)
 	p.Squeezed.Charmap = nmtNFKC(t)
 	p.Spaced.Pieces, p.Spaced.Scores, p.Spaced.Types, p.Spaced.Charmap = p.Squeezed.Pieces, p.Squeezed.Scores, p.Squeezed.Types, p.Squeezed.Charmap
 	return p
@@ -76,11 +70,7 @@ func nmtNFKC(t testing.TB) []byte {
 
 func (c *normalCase) open(t testing.TB) *Tokenizer {
 	t.Helper()
-	tok, err := New(Vocab{Pieces: c.Pieces, Scores: c.Scores, Types: c.Types, BOS: 1, AddSpacePrefix: true, Charmap: c.Charmap, SqueezeSpaces: c.Squeeze})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
+	return tokentest.New(t, New, Vocab{Pieces: c.Pieces, Scores: c.Scores, Types: c.Types, BOS: 1, AddSpacePrefix: true, Charmap: c.Charmap, SqueezeSpaces: c.Squeeze})
 }
 
 // normalised is a text as SentencePiece's Normalize returns it.
@@ -151,11 +141,7 @@ func TestDecodedTextIsNormal(t *testing.T) {
 	for _, c := range []*normalCase{&p.Squeezed, &p.Spaced} {
 		tok := c.open(t)
 		for _, x := range c.Cases {
-			ids, err := tok.EncodePrompt(x.Text, false, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			once, err := tok.Decode(ids)
+			once, err := tok.Decode(tokentest.Encode(t, tok, x.Text))
 			if err != nil {
 				t.Fatal(err)
 			}

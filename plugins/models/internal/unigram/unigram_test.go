@@ -2,16 +2,15 @@ package unigram
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 type peerFile struct {
@@ -26,27 +25,11 @@ type peerFile struct {
 
 func readPeer(t testing.TB) (peerFile, *Tokenizer) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/peer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var p peerFile
-	if err := json.Unmarshal(data, &p); err != nil || len(p.Cases) < 50 {
-		t.Fatalf("%d cases, %v", len(p.Cases), err)
+	if tokentest.ReadJSON(t, "testdata/peer.json", &p); len(p.Cases) < 50 {
+		t.Fatalf("%d cases", len(p.Cases))
 	}
-	tok, err := New(Vocab{Pieces: p.Pieces, Scores: p.Scores, Types: p.Types, BOS: 1, AddSpacePrefix: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, tok
-}
-
-func spell(t *Tokenizer, ids []int32) string {
-	var parts []string
-	for _, id := range ids {
-		parts = append(parts, fmt.Sprintf("%q", t.Spelling(id)))
-	}
-	return strings.Join(parts, " ")
+	return p, tokentest.New(t, New, Vocab{Pieces: p.Pieces, Scores: p.Scores, Types: p.Types, BOS: 1, AddSpacePrefix: true})
 }
 
 func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
@@ -57,9 +40,7 @@ func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
 		if !same {
 			near++
 		}
-		if back, err := tok.Decode(got); err != nil || string(back) != c.Text {
-			t.Errorf("%q comes back as %q, %v", c.Text, back, err)
-		}
+		tokentest.ComesBack(t, tok, []byte(c.Text), got)
 	}
 	if near > 3 {
 		t.Errorf("%d texts have other tokens of the same worth; three would do for chance", near)
@@ -84,7 +65,7 @@ func compareCase(t *testing.T, tok *Tokenizer, text []byte, want []int32) (got [
 	}
 	ours, theirs := sum(got), sum(want)
 	if err != nil || !(math.Abs(ours-theirs) <= math.Abs(theirs)*float64(len(want))/(1<<24)) || ours < theirs {
-		t.Errorf("%q becomes %s, %v; want %s", text, spell(tok, got), err, spell(tok, want))
+		t.Errorf("%q becomes %q, %v; want %q", text, tokentest.Spell(tok, got), err, tokentest.Spell(tok, want))
 	}
 	return got, false
 }
@@ -148,7 +129,7 @@ func TestTheSegmentationIsTheBestOfAll(t *testing.T) {
 			sum += tok.scores[id]
 		}
 		if want := worth(tok, b.String(), known); !(math.Abs(sum-want) <= 1e-9) { // sums of few halves are exact
-			t.Fatalf("%q becomes %s, worth %g; the best is worth %g", b.String(), spell(tok, ids), sum, want)
+			t.Fatalf("%q becomes %q, worth %g; the best is worth %g", b.String(), tokentest.Spell(tok, ids), sum, want)
 		}
 	}
 }
@@ -194,13 +175,7 @@ func TestLongTextsEncode(t *testing.T) {
 	_, tok := readPeer(t)
 	for _, unit := range []string{"a", " ", "ab", "\xff", "ส", "the weather "} {
 		text := bytes.Repeat([]byte(unit), 1<<20/len(unit))
-		ids, err := tok.EncodePrompt(text, false, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if back, err := tok.Decode(ids); err != nil || !bytes.Equal(back, text) {
-			t.Errorf("the round trip of %q failed: %v", unit, err)
-		}
+		tokentest.ComesBack(t, tok, text, tokentest.Encode(t, tok, text))
 	}
 }
 
