@@ -54,6 +54,9 @@ var allowed = []struct {
 	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},
+	{"core/store", []string{"core/trace", "github.com/parquet-go/parquet-go", "golang.org/x/sys/..."}},
+	{"core/sweep", []string{"core/experiment", "core/generate", "core/search", "core/store", "core/chain", "core/dist", "core/seed", "core/trace",
+		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
@@ -69,7 +72,7 @@ var allowed = []struct {
 	{"plots/plotmod", []string{"plots", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
-		"github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},
+		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},
 }
 
 // testOnly is what the test files of any package may import in addition: the

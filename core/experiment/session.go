@@ -138,6 +138,9 @@ func (s *Session) Build(ctx context.Context, requests []chain.Request) (*chain.C
 	return c, nil
 }
 
+// Catalog returns the samplers that chains of this session can name.
+func (s *Session) Catalog(ctx context.Context) chain.Catalog { return catalog{ctx, s} }
+
 // catalog shows the host's samplers to package chain.
 type catalog struct {
 	ctx     context.Context
@@ -251,6 +254,28 @@ func (s *Session) Close(ctx context.Context) (Record, error) {
 	return record, failure
 }
 
+// Uses returns the record of what some models and chains use, as it is known
+// before they run: without the digests of the end and without restarts.
+func (s *Session) Uses(ctx context.Context, models []*Model, chains []*chain.Chain) Record {
+	r := Record{Models: []ModelRecord{}, Chains: []ChainRecord{}}
+	used := map[string]bool{}
+	for _, m := range models {
+		r.Models = append(r.Models, m.record())
+		used[m.plugin] = true
+	}
+	for _, c := range chains {
+		r.Chains = append(r.Chains, ChainRecord{Chain: c.String(), Stages: c.Effective()})
+		for _, stage := range c.Stages {
+			used[stage.Plugin] = true
+		}
+	}
+	r.Plugins = s.pluginRecords(ctx, used)
+	for i := range r.Plugins {
+		r.Plugins[i].Restarts = 0
+	}
+	return r
+}
+
 // plugins lists the plugins that a model or a chain of this session used.
 func (s *Session) plugins(ctx context.Context) []PluginRecord {
 	used := map[string]bool{}
@@ -260,6 +285,10 @@ func (s *Session) plugins(ctx context.Context) []PluginRecord {
 	for name := range s.runners {
 		used[name] = true
 	}
+	return s.pluginRecords(ctx, used)
+}
+
+func (s *Session) pluginRecords(ctx context.Context, used map[string]bool) []PluginRecord {
 	out := []PluginRecord{}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		p, err := s.host.Plugin(ctx, name)
@@ -278,7 +307,8 @@ func (m *Model) Verify(ctx context.Context) (string, error) {
 	return r.DigestEnd, err
 }
 
-func (m *Model) verify(ctx context.Context) (ModelRecord, error) {
+// record describes the model as it was opened.
+func (m *Model) record() ModelRecord {
 	info := m.Info()
 	r := ModelRecord{Ref: m.Ref, Plugin: m.plugin, Name: info.Name, Architecture: info.Architecture,
 		Parameters: info.Parameters, WeightBytes: info.WeightBytes, Deterministic: info.Deterministic, DigestOpen: info.Digest}
@@ -287,14 +317,19 @@ func (m *Model) verify(ctx context.Context) (ModelRecord, error) {
 			r.Settings = append(r.Settings, v.Name+"="+param.Format(v.Value))
 		}
 	}
+	return r
+}
+
+func (m *Model) verify(ctx context.Context) (ModelRecord, error) {
+	r := m.record()
 	now, err := m.handle.Verify(ctx)
 	if err != nil {
 		return r, err
 	}
 	r.DigestEnd = now
-	if now != info.Digest {
+	if now != r.DigestOpen {
 		return r, fault.New(fault.Model, "verify", fmt.Sprintf("model %q", m.Ref),
-			"its weights changed during the run: %s at open, %s now", info.Digest, now).
+			"its weights changed during the run: %s at open, %s now", r.DigestOpen, now).
 			Fix("the results of this run are not those of one frozen model; find what writes to the file and run again")
 	}
 	return r, nil

@@ -38,6 +38,18 @@ func New(run uint64, prompt []byte) Stream {
 	return Stream{key: [2]uint32{binary.LittleEndian.Uint32(sum), binary.LittleEndian.Uint32(sum[4:])}}
 }
 
+// Sub returns the run seed of part i of a run: its own for part 0, for the others
+// the first eight bytes of SHA-256("lab/seed/part" ‖ seed ‖ i), both as 8
+// little-endian bytes.
+func Sub(run, i uint64) uint64 {
+	if i == 0 {
+		return run
+	}
+	b := binary.LittleEndian.AppendUint64([]byte("lab/seed/part"), run)
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b, i))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
 // Lane returns the lane of a random stage: the occurrence-th stage called name
 // in its chain, counted from 0. It is never [Draw].
 func Lane(name string, occurrence int) uint32 {

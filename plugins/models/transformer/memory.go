@@ -60,7 +60,7 @@ func (w *weights) affordable(name string, opt options, memory func() (int64, boo
 				if t == nil || t.rows == 1 {
 					continue
 				}
-				if _, ok := opt.kernels.Packs(t.format); ok && !opt.exact {
+				if _, ok := packs(opt.kernels, t.format, opt.exact); ok {
 					packed += int64(opt.kernels.PackedBytes(t.format, t.rows, t.cols))
 				}
 			}

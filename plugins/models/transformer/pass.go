@@ -237,12 +237,6 @@ func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
 		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], len(p.rows), w.cols)
 		return
 	}
-	if w.format == kernel.F16 && len(p.rows) == 1 {
-		size := w.format.Bytes(w.cols)
-		if p.k.DotsF16(y[:t.n], w.data[t.first*size:], x[:w.cols]) {
-			return
-		}
-	}
 	s := &p.workers[worker]
 	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))
 	panel := w.widen(p.k, t.first, t.n, s.panel)

@@ -1,0 +1,271 @@
+package store
+
+import (
+	"encoding/binary"
+	"math"
+
+	"lab/core/fault"
+	"lab/core/trace"
+)
+
+// The payload of a record: numbers are uvarints, reals their IEEE bits, texts
+// their length and bytes. Names of stages and plugins are listed once, in front
+// of the steps.
+
+// encoder appends a record's payload; its memory is used again.
+type encoder struct {
+	b     []byte
+	names map[string]uint64
+	list  []string
+}
+
+func (e *encoder) number(n int)   { e.b = binary.AppendUvarint(e.b, uint64(n)) }
+func (e *encoder) real(r float64) { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(r)) }
+func (e *encoder) reals(r ...trace.Real) {
+	for _, v := range r {
+		e.real(float64(v))
+	}
+}
+
+func (e *encoder) text(s string) {
+	e.number(len(s))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) name(s string) {
+	if _, ok := e.names[s]; !ok {
+		e.names[s] = uint64(len(e.list))
+		e.list = append(e.list, s)
+	}
+}
+
+// What a record is.
+const (
+	kindSample = iota
+	kindFailure
+)
+
+// record appends the payload of r to the encoder's bytes.
+func (e *encoder) record(r *Record) {
+	kind := kindSample
+	if r.Failure != "" {
+		kind = kindFailure
+	}
+	e.number(kind)
+	e.number(r.Cell)
+	e.number(r.Sample)
+	e.number(r.PromptTokens)
+	if kind == kindFailure {
+		e.text(r.Failure)
+		return
+	}
+	s := &r.Trace
+	e.text(s.Text)
+	e.text(string(s.Raw))
+	e.text(s.Stop.Reason)
+	e.text(s.Stop.String)
+	e.number(s.Stop.Offset)
+	e.number(len(s.Tokens))
+	for _, t := range s.Tokens {
+		e.number(int(uint32(t)))
+	}
+	if e.names == nil {
+		e.names = map[string]uint64{}
+	}
+	clear(e.names)
+	e.list = e.list[:0]
+	for i := range s.Steps {
+		for j := range s.Steps[i].Stages {
+			e.name(s.Steps[i].Stages[j].Stage)
+			e.name(s.Steps[i].Stages[j].Plugin)
+		}
+	}
+	e.number(len(e.list))
+	for _, n := range e.list {
+		e.text(n)
+	}
+	e.number(len(s.Steps))
+	for i := range s.Steps {
+		e.step(&s.Steps[i])
+	}
+}
+
+// Bits of a step's flags.
+const (
+	hasModel = 1 << iota
+	hasSampling
+)
+
+func (e *encoder) step(s *trace.Step) {
+	flags := 0
+	if s.Model != nil {
+		flags |= hasModel
+	}
+	if s.Sampling != nil {
+		flags |= hasSampling
+	}
+	e.number(flags)
+	e.number(int(uint32(s.Token)))
+	e.number(len(s.Piece))
+	e.b = append(e.b, s.Piece...)
+	for _, side := range []*trace.Side{s.Model, s.Sampling} {
+		if side != nil {
+			e.reals(side.Prob, side.SurprisalBits, side.EntropyBits)
+			e.number(side.Rank)
+			e.number(side.Support)
+		}
+	}
+	e.number(len(s.Stages))
+	for i := range s.Stages {
+		g := &s.Stages[i]
+		e.b = binary.AppendUvarint(e.b, e.names[g.Stage])
+		e.b = binary.AppendUvarint(e.b, e.names[g.Plugin])
+		truncation := 0
+		if g.Truncation {
+			truncation = 1
+		}
+		e.number(truncation)
+		e.number(g.SupportBefore)
+		e.number(g.SupportAfter)
+		e.number(g.ChosenRankBefore)
+		e.number(g.ChosenRankAfter)
+		e.reals(g.KeptMass, g.EntropyBeforeBits, g.EntropyAfterBits, g.KLBits, g.TV, g.ChosenProbBefore, g.ChosenProbAfter)
+	}
+}
+
+// decoder reads a payload. After a failure every read returns zero values.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) number() int {
+	n, used := binary.Uvarint(d.b)
+	if used <= 0 || n > math.MaxInt64 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[used:]
+	return int(n)
+}
+
+// count reads a length of things that take at least size bytes each.
+func (d *decoder) count(size int) int {
+	n := d.number()
+	if n > len(d.b)/size {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) real() trace.Real {
+	if len(d.b) < 8 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	r := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
+	d.b = d.b[8:]
+	return trace.Real(r)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.count(1)
+	if n == 0 {
+		return nil
+	}
+	out := append([]byte(nil), d.b[:n]...)
+	d.b = d.b[n:]
+	return out
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) token() int32 {
+	n := d.number()
+	if n > math.MaxUint32 {
+		d.bad = true
+	}
+	return int32(uint32(n))
+}
+
+// decode reads a payload that [encoder.record] made.
+func decode(payload []byte) (Record, error) {
+	d := decoder{b: payload}
+	kind := d.number()
+	r := Record{Cell: d.number(), Sample: d.number(), PromptTokens: d.number()}
+	switch kind {
+	case kindFailure:
+		r.Failure = d.text()
+		d.bad = d.bad || r.Failure == ""
+	case kindSample:
+		d.sample(&r.Trace)
+		r.Trace.Sample = uint64(r.Sample)
+	default:
+		d.bad = true
+	}
+	if d.bad || len(d.b) > 0 {
+		return Record{}, fault.New(fault.Data, op, "record", "it is damaged")
+	}
+	return r, nil
+}
+
+// The least bytes of a step and of a stage.
+const (
+	leastStep  = 4
+	leastStage = 7 + 7*8
+)
+
+func (d *decoder) sample(s *trace.Sample) {
+	s.Text, s.Raw = d.text(), d.bytes()
+	s.Stop = trace.Stop{Reason: d.text(), String: d.text(), Offset: d.number()}
+	s.Tokens = make([]int32, d.count(1))
+	for i := range s.Tokens {
+		s.Tokens[i] = d.token()
+	}
+	names := make([]string, d.count(1))
+	for i := range names {
+		names[i] = d.text()
+	}
+	if n := d.count(leastStep); n > 0 {
+		s.Steps = make([]trace.Step, n)
+	}
+	for i := range s.Steps {
+		if d.bad {
+			return
+		}
+		d.step(&s.Steps[i], names)
+		s.Steps[i].Step = i
+	}
+}
+
+func (d *decoder) step(s *trace.Step, names []string) {
+	flags := d.number()
+	s.Token = d.token()
+	s.Piece = d.bytes()
+	for _, side := range []struct {
+		bit int
+		at  **trace.Side
+	}{{hasModel, &s.Model}, {hasSampling, &s.Sampling}} {
+		if flags&side.bit != 0 {
+			*side.at = &trace.Side{Prob: d.real(), SurprisalBits: d.real(), EntropyBits: d.real(), Rank: d.number(), Support: d.number()}
+		}
+	}
+	if n := d.count(leastStage); n > 0 {
+		s.Stages = make([]trace.Stage, n)
+	}
+	for i := range s.Stages {
+		g := &s.Stages[i]
+		stage, plugin := d.number(), d.number()
+		if d.bad || stage >= len(names) || plugin >= len(names) {
+			d.bad = true
+			return
+		}
+		g.Stage, g.Plugin = names[stage], names[plugin]
+		g.Truncation = d.number() != 0
+		g.SupportBefore, g.SupportAfter, g.ChosenRankBefore, g.ChosenRankAfter = d.number(), d.number(), d.number(), d.number()
+		for _, at := range []*trace.Real{&g.KeptMass, &g.EntropyBeforeBits, &g.EntropyAfterBits, &g.KLBits, &g.TV, &g.ChosenProbBefore, &g.ChosenProbAfter} {
+			*at = d.real()
+		}
+	}
+}

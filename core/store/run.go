@@ -1,0 +1,346 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"lab/core/fault"
+)
+
+// Run is a run that this process writes. Its methods may be called from several
+// goroutines.
+type Run struct {
+	Dir      string
+	Manifest *Manifest
+	// Problems are the damaged parts of the log that were found; what they held is
+	// not there.
+	Problems []error
+
+	mu     sync.Mutex
+	lock   *os.File
+	log    file
+	end    int64 // of the log
+	has    []uint64
+	failed map[[2]uint32]bool
+	stored int
+	enc    encoder
+	broken error // the log cannot be written any more
+
+	dirty   bool
+	syncErr error
+	syncing sync.WaitGroup
+	stop    chan struct{}
+}
+
+// file is what the log is written to; tests put one in its place that fails.
+type file interface {
+	WriteAt(p []byte, off int64) (int, error)
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// openToWrite opens the log.
+var openToWrite = func(path string) (file, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) }
+
+// syncEvery is how much time of work a machine that loses its power may lose. A
+// process that is killed loses nothing that [Run.Put] took.
+const syncEvery = 500 * time.Millisecond
+
+// Create makes the folder of a new run, parents included, with its manifest and
+// the columns of its cells, each as long as Manifest.Cells. A folder that holds a
+// run already is a usage error.
+func Create(dir string, m Manifest, cells []Column) (*Run, error) {
+	m.Format = Format
+	data, err := m.encode()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parseManifest(data, manifestFile); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, unwritable(dir, err)
+	}
+	r := &Run{Dir: dir, Manifest: &m}
+	if r.lock, err = lock(dir); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
+		return nil, errors.Join(fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("resume it, or choose another folder"), unlock(r.lock))
+	}
+	err = writeCells(filepath.Join(dir, cellsFile), m.Cells, cells)
+	if err == nil { // the last file to come, so that a folder with it is whole
+		err = replaceFile(filepath.Join(dir, manifestFile), func(f *os.File) error {
+			_, err := f.Write(data)
+			return err
+		})
+	}
+	if err == nil {
+		err = r.open()
+	}
+	if err != nil {
+		return nil, errors.Join(err, unlock(r.lock))
+	}
+	return r, nil
+}
+
+// Resume opens a run to go on with it: what is missing of its tables is written
+// by [Run.Finish]. A torn end of its log is cut off.
+func Resume(dir string) (*Run, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Dir: dir, Manifest: m}
+	if r.lock, err = lock(dir); err != nil {
+		return nil, err
+	}
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, unlock(r.lock))
+	}
+	return r, nil
+}
+
+// open reads the log and makes it ready to be written.
+func (r *Run) open() error {
+	r.has = make([]uint64, (r.Manifest.Cells*r.Manifest.Samples+63)/64)
+	r.failed = map[[2]uint32]bool{}
+	path := filepath.Join(r.Dir, logFile)
+	old, size, err := openLog(path)
+	if err != nil {
+		return err
+	}
+	if old == nil && complete(r.Dir) {
+		r.stored = r.Manifest.Total()
+		for i := range r.has {
+			r.has[i] = ^uint64(0)
+		}
+		return nil
+	}
+	if old != nil {
+		x, err := scan(old, size, path)
+		if closeErr := old.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return err
+		}
+		r.Problems, r.end = x.problems, x.whole
+		for _, p := range x.places {
+			if int(p.cell) < r.Manifest.Cells && int(p.sample) < r.Manifest.Samples {
+				r.note(p.cell, p.sample, p.failure)
+			}
+		}
+	}
+	if r.log, err = openToWrite(path); err != nil {
+		return unwritable(r.Dir, err)
+	}
+	if err := r.log.Truncate(r.end); err != nil {
+		return errors.Join(unwritable(r.Dir, err), r.log.Close())
+	}
+	r.stop = make(chan struct{})
+	r.syncing.Go(r.syncAll)
+	return nil
+}
+
+func (r *Run) bit(cell, sample uint32) (word int, bit uint64) {
+	at := int(cell)*r.Manifest.Samples + int(sample)
+	return at / 64, 1 << (at % 64)
+}
+
+// note remembers that a record is kept.
+func (r *Run) note(cell, sample uint32, failure bool) {
+	word, bit := r.bit(cell, sample)
+	if r.has[word]&bit == 0 {
+		r.stored++
+	}
+	r.has[word] |= bit
+	delete(r.failed, [2]uint32{cell, sample})
+	if failure {
+		r.failed[[2]uint32{cell, sample}] = true
+	}
+}
+
+// Has reports whether a record of a sample is kept, of a failure too.
+func (r *Run) Has(cell, sample int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	word, bit := r.bit(uint32(cell), uint32(sample))
+	return r.has[word]&bit != 0
+}
+
+// Stored returns how many records are kept, and how many of them are failures.
+func (r *Run) Stored() (records, failures int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stored, len(r.failed)
+}
+
+// Complete reports whether everything is there, tables included.
+func (r *Run) Complete() bool { return r.log == nil }
+
+// ForgetFailures makes Has false for samples that failed, so that they are tried
+// again; the newer record counts.
+func (r *Run) ForgetFailures() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at := range r.failed {
+		word, bit := r.bit(at[0], at[1])
+		r.has[word] &^= bit
+		r.stored--
+	}
+	clear(r.failed)
+}
+
+// Put keeps a record. When it returns, a process that is killed does not lose it;
+// a machine that loses its power loses at most what came in the last half second.
+// An error of the disk leaves what was kept before as it is.
+func (r *Run) Put(rec Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rec.Cell < 0 || rec.Cell >= r.Manifest.Cells || rec.Sample < 0 || rec.Sample >= r.Manifest.Samples || !r.Manifest.Mine(rec.Cell) {
+		return fault.New(fault.Internal, op, r.Dir, "cell %d, sample %d is none of this run's", rec.Cell, rec.Sample)
+	}
+	if r.log == nil {
+		return fault.New(fault.Internal, op, r.Dir, "it is complete")
+	}
+	if r.broken != nil {
+		return r.broken
+	}
+	if r.syncErr != nil {
+		return unwritable(r.Dir, r.syncErr)
+	}
+	frame, err := r.enc.frame(&rec)
+	if err != nil {
+		return err
+	}
+	if _, err := r.log.WriteAt(frame, r.end); err != nil {
+		r.broken = unwritable(r.Dir, err)
+		_ = r.log.Truncate(r.end) // what cannot be cut off now is when the run is resumed
+		return r.broken
+	}
+	r.end += int64(len(frame))
+	r.dirty = true
+	r.note(uint32(rec.Cell), uint32(rec.Sample), rec.Failure != "")
+	return nil
+}
+
+// syncAll writes what was put to the disk every now and then.
+func (r *Run) syncAll() {
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-tick.C:
+		}
+		r.mu.Lock()
+		dirty := r.dirty
+		r.dirty = false
+		r.mu.Unlock()
+		if !dirty {
+			continue
+		}
+		if err := r.log.Sync(); err != nil {
+			r.mu.Lock()
+			r.syncErr = err
+			r.mu.Unlock()
+		}
+	}
+}
+
+// Close ends the work at a run and adds a line to its sessions.
+func (r *Run) Close(s Session) error {
+	var errs []error
+	if r.log != nil {
+		errs = append(errs, r.closeLog())
+	}
+	errs = append(errs, appendSession(r.Dir, s), unlock(r.lock))
+	return errors.Join(errs...)
+}
+
+func (r *Run) closeLog() error {
+	close(r.stop)
+	r.syncing.Wait()
+	err := r.log.Sync()
+	if closeErr := r.log.Close(); err == nil {
+		err = closeErr
+	}
+	r.log = nil
+	if err != nil {
+		return unwritable(r.Dir, err)
+	}
+	return nil
+}
+
+func appendSession(dir string, s Session) error {
+	host, _ := os.Hostname()
+	s.Host, s.PID = host, os.Getpid()
+	line, err := json.Marshal(s)
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, op, dir)
+	}
+	return appendLine(dir, line)
+}
+
+// appendLine adds a line to sessions.jsonl.
+func appendLine(dir string, line []byte) error {
+	f, err := os.OpenFile(filepath.Join(dir, sessionsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside its place, makes it durable and moves it there.
+func replaceFile(path string, write func(*os.File) error) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err == nil {
+		err = syncFolder(dir)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".new")
+		var known *fault.Error
+		if errors.As(err, &known) {
+			return err
+		}
+		return unwritable(dir, err)
+	}
+	return nil
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}

@@ -1,0 +1,293 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/parquet-go/parquet-go"
+
+	"lab/core/fault"
+)
+
+// Column is one setting of all cells: int64, float64, string or bool, nil where
+// a cell lacks it. Values of several kinds become text.
+type Column struct {
+	Name   string
+	Values []any
+}
+
+// groupRows is how many rows lie together in a table. It is part of what makes
+// two runs' files equal.
+const groupRows = 1 << 16
+
+// writerOptions are those of every table: the bytes of a file depend on its rows
+// alone.
+func writerOptions(more ...parquet.WriterOption) []parquet.WriterOption {
+	return append([]parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("lab", "1", "")}, more...)
+}
+
+// table is a Parquet file that is being written beside its place.
+type table[T any] struct {
+	path   string
+	f      *os.File
+	w      *parquet.GenericWriter[T]
+	buffer []T
+}
+
+func newTable[T any](path string) (*table[T], error) {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, unwritable(filepath.Dir(path), err)
+	}
+	return &table[T]{path: path, f: f, w: parquet.NewGenericWriter[T](f, writerOptions()...), buffer: make([]T, 0, 1024)}, nil
+}
+
+func (t *table[T]) add(row T) error {
+	if t.buffer = append(t.buffer, row); len(t.buffer) < cap(t.buffer) {
+		return nil
+	}
+	return t.flush()
+}
+
+func (t *table[T]) flush() error {
+	_, err := t.w.Write(t.buffer)
+	clear(t.buffer)
+	t.buffer = t.buffer[:0]
+	return err
+}
+
+// finish makes the file durable, still beside its place.
+func (t *table[T]) finish() error {
+	err := t.flush()
+	if closeErr := t.w.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = t.f.Sync()
+	}
+	if closeErr := t.f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// drop gives up on a table.
+func (t *table[T]) drop() {
+	if t != nil {
+		_ = t.f.Close()
+		_ = os.Remove(t.path + ".new")
+	}
+}
+
+// writer writes the tables of a run.
+type tables struct {
+	samples *table[sampleRow]
+	steps   *table[stepRow] // nil without a ledger
+	stages  *table[stageRow]
+}
+
+func newTables(dir string, ledger bool) (t *tables, err error) {
+	t = &tables{}
+	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil || !ledger {
+		return t, err
+	}
+	if t.steps, err = newTable[stepRow](filepath.Join(dir, stepsFile)); err != nil {
+		return t, err
+	}
+	t.stages, err = newTable[stageRow](filepath.Join(dir, stagesFile))
+	return t, err
+}
+
+func (t *tables) add(r *Record) error {
+	if err := t.samples.add(newSampleRow(r)); err != nil || t.steps == nil {
+		return err
+	}
+	for i := range r.Trace.Steps {
+		if err := t.steps.add(newStepRow(r, i)); err != nil {
+			return err
+		}
+		for j := range r.Trace.Steps[i].Stages {
+			if err := t.stages.add(newStageRow(r, i, j)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish moves the tables into place, that of samples last: where it is, the
+// others are.
+func (t *tables) finish(dir string) error {
+	paths := []string{t.samples.path}
+	var err error
+	if t.steps != nil {
+		paths = []string{t.stages.path, t.steps.path, t.samples.path}
+		if err = t.stages.finish(); err == nil {
+			err = t.steps.finish()
+		}
+	}
+	if err == nil {
+		err = t.samples.finish()
+	}
+	for _, p := range paths {
+		if err == nil {
+			err = os.Rename(p+".new", p)
+		}
+	}
+	if err == nil {
+		err = syncFolder(dir)
+	}
+	return err
+}
+
+func (t *tables) drop() {
+	t.samples.drop()
+	t.steps.drop()
+	t.stages.drop()
+}
+
+// complete reports whether a folder has its tables and needs no log.
+func complete(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, samplesFile))
+	_, logErr := os.Stat(filepath.Join(dir, logFile))
+	return err == nil && os.IsNotExist(logErr)
+}
+
+// writeCells writes cells.parquet: the column cell, then those given.
+func writeCells(path string, cells int, columns []Column) error {
+	fields := []reflect.StructField{{Name: "Cell", Type: reflect.TypeFor[int32](), Tag: `parquet:"cell"`}}
+	for i, c := range columns {
+		if len(c.Values) != cells {
+			return fault.New(fault.Internal, op, path, "column %q has %d values for %d cells", c.Name, len(c.Values), cells)
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: reflect.PointerTo(typeOf(c.Values)),
+			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", c.Name+",optional"))})
+	}
+	kind := reflect.StructOf(fields)
+	return replaceFile(path, func(f *os.File) error {
+		w := parquet.NewWriter(f, writerOptions(parquet.SchemaOf(reflect.New(kind).Interface()))...)
+		for cell := range cells {
+			row := reflect.New(kind).Elem()
+			row.Field(0).SetInt(int64(cell))
+			for i, c := range columns {
+				if v := c.Values[cell]; v != nil {
+					p := reflect.New(fields[i+1].Type.Elem())
+					p.Elem().Set(converted(v, p.Type().Elem()))
+					row.Field(i + 1).Set(p)
+				}
+			}
+			if err := w.Write(row.Addr().Interface()); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	})
+}
+
+// typeOf returns the type of a column.
+func typeOf(values []any) reflect.Type {
+	var kind reflect.Type
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		t := reflect.TypeOf(v)
+		number := func(t reflect.Type) bool { return t.Kind() == reflect.Float64 || t.Kind() == reflect.Int64 }
+		switch {
+		case t.Kind() != reflect.String && t.Kind() != reflect.Bool && !number(t):
+			return reflect.TypeFor[string]()
+		case kind == nil || kind == t:
+			kind = t
+		case number(t) && number(kind):
+			kind = reflect.TypeFor[float64]()
+		default:
+			return reflect.TypeFor[string]()
+		}
+	}
+	if kind == nil {
+		return reflect.TypeFor[string]()
+	}
+	return kind
+}
+
+// converted returns a value as the type of its column.
+func converted(v any, to reflect.Type) reflect.Value {
+	if to.Kind() == reflect.String && reflect.TypeOf(v).Kind() != reflect.String {
+		return reflect.ValueOf(fmt.Sprint(v))
+	}
+	return reflect.ValueOf(v).Convert(to)
+}
+
+// opened is a Parquet file that is being read.
+type opened[T any] struct {
+	f    *os.File
+	r    *parquet.GenericReader[T]
+	path string
+	rows []T
+	at   int
+	end  bool
+}
+
+// openTable opens a table for reading. Files are hostile: whatever the library
+// makes of a damaged one, a panic too, is a data error that names it.
+func openTable[T any](path string) (t *opened[T], err error) {
+	defer damaged(path, &err)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Data, op, path)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Data, op, path)
+	}
+	p, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		_ = f.Close()
+		return nil, fault.New(fault.Data, op, path, "it is damaged: %v", err)
+	}
+	if want := parquet.SchemaOf(new(T)); !parquet.EqualNodes(p.Schema(), want) {
+		_ = f.Close()
+		return nil, fault.New(fault.Data, op, path, "its columns are not those of a run")
+	}
+	return &opened[T]{f: f, r: parquet.NewGenericReader[T](p), path: path}, nil
+}
+
+// next returns the next row, nil at the end; it is good until the next call.
+func (t *opened[T]) next() (row *T, err error) {
+	defer damaged(t.path, &err)
+	if t.at == len(t.rows) {
+		if t.end {
+			return nil, nil
+		}
+		const piece = 256
+		t.rows, t.at = make([]T, piece), 0 // rows hand out memory of their own
+		n, err := t.r.Read(t.rows)
+		t.rows = t.rows[:n]
+		if err == io.EOF {
+			t.end = true
+		} else if err != nil {
+			return nil, fault.New(fault.Data, op, t.path, "it is damaged: %v", err)
+		}
+		if n == 0 {
+			return t.next()
+		}
+	}
+	t.at++
+	return &t.rows[t.at-1], nil
+}
+
+func (t *opened[T]) close() {
+	if t != nil {
+		_ = t.f.Close()
+	}
+}
+
+// damaged turns a panic of the Parquet library into an error.
+func damaged(path string, err *error) {
+	if p := recover(); p != nil {
+		*err = fault.New(fault.Data, op, path, "it is damaged: %v", p)
+	}
+}
