@@ -1,11 +1,6 @@
 package transformer
 
-import (
-	"math"
-
-	"lab/core/fault"
-	"lab/plugins/models/internal/gguf"
-)
+import "math"
 
 // architecture is how a family of models reads its metadata and computes.
 type architecture struct {
@@ -382,25 +377,4 @@ func gpt2() architecture {
 		},
 		head: []part{layerNorm("output_norm"), logits("output.weight", embedding)},
 	}
-}
-
-// findArchitecture returns the table for general.architecture.
-func findArchitecture(file *gguf.File, quoted string) (architecture, error) {
-	name, found, err := file.Text("general.architecture")
-	if err != nil {
-		return architecture{}, err
-	}
-	if !found {
-		return architecture{}, fault.New(fault.Data, "open model", quoted, `metadata "general.architecture" is missing`)
-	}
-	var known []string
-	for _, a := range architectures() {
-		if a.name == name {
-			return a, nil
-		}
-		known = append(known, a.name)
-	}
-	e := fault.Unknown("open model", "architecture", name, known)
-	e.Kind, e.Subject = fault.Model, quoted
-	return architecture{}, e
 }
