@@ -54,6 +54,8 @@ var allowed = []struct {
 	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},
+	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
+	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
