@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -71,13 +72,8 @@ func quantile(sorted []float64, q float64) float64 {
 // below the quantile, is binomial.
 func (e Estimate) orderStatistics(sorted []float64, q float64) Estimate {
 	n, a := len(sorted), (1-e.Level)/2
-	l, u := 0, 0
-	for l < n && binomialCDF(l, n, q) <= a { // P(B < l+1)
-		l++
-	}
-	for u = n + 1; u > 1 && 1-binomialCDF(u-2, n, q) <= a; { // P(B >= u-1)
-		u--
-	}
+	l := sort.Search(n, func(i int) bool { return !(binomialCDF(i, n, q) <= a) })    // P(B < l) <= a < P(B < l+1)
+	u := 1 + sort.Search(n, func(i int) bool { return binomialCDF(i, n, q) >= 1-a }) // P(B >= u) <= a < P(B >= u-1)
 	if l >= 1 {
 		e.Lo = sorted[l-1]
 	}
