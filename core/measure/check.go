@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"lab/core/fault"
 )
@@ -48,4 +50,14 @@ func equal(values []float64) bool {
 		}
 	}
 	return true
+}
+
+// ascending returns the places of values from the least up, ties in order.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	return order
 }
