@@ -18,7 +18,7 @@ func ofSet(f func([][]int32) (float64, error)) func([]*trace.Sample, Interval) (
 		var set [][]int32
 		var clusters []string
 		for i, s := range samples {
-			t := content(s)
+			t := Content(s)
 			if len(t) == 0 {
 				continue
 			}
@@ -140,7 +140,7 @@ func ofOutputs(f func([]int, float64) (Estimate, error)) func([]*trace.Sample, I
 func contents(samples []*trace.Sample) [][]int32 {
 	out := make([][]int32, len(samples))
 	for i, s := range samples {
-		out[i] = content(s)
+		out[i] = Content(s)
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func contents(samples []*trace.Sample) [][]int32 {
 func outputs(samples []*trace.Sample) []string {
 	out := make([]string, len(samples))
 	for i, s := range samples {
-		out[i] = output(s)
+		out[i] = Output(s)
 	}
 	return out
 }

@@ -85,16 +85,16 @@ func bitsPerByte(s *trace.Sample) (float64, float64, error) {
 	return bits, float64(bytes), err
 }
 
-// content returns a sample's tokens without the one that ended the text.
-func content(s *trace.Sample) []int32 {
+// Content returns a sample's tokens without the one that ended the text.
+func Content(s *trace.Sample) []int32 {
 	if n := len(s.Tokens); n > 0 && s.Stop.Reason == trace.EndOfText {
 		return s.Tokens[:n-1]
 	}
 	return s.Tokens
 }
 
-// output returns a sample's exact bytes.
-func output(s *trace.Sample) string {
+// Output returns a sample's exact bytes.
+func Output(s *trace.Sample) string {
 	if s.Raw != nil {
 		return string(s.Raw)
 	}
@@ -106,7 +106,7 @@ const loops = 3
 
 // looping is 1 for a text that ends in a loop.
 func looping(s *trace.Sample) (float64, float64, error) {
-	l, err := FindLoop(content(s), loops)
+	l, err := FindLoop(Content(s), loops)
 	if l.Period > 0 {
 		return 1, 1, err
 	}
@@ -116,7 +116,7 @@ func looping(s *trace.Sample) (float64, float64, error) {
 // ofLoop is a number of the loop; without one it is undefined.
 func ofLoop(f func(Loop) int) part {
 	return func(s *trace.Sample) (float64, float64, error) {
-		l, err := FindLoop(content(s), loops)
+		l, err := FindLoop(Content(s), loops)
 		if err != nil || l.Period == 0 {
 			return 0, 0, err
 		}
@@ -127,7 +127,7 @@ func ofLoop(f func(Loop) int) part {
 // ofTokens is a measure of the tokens of one text.
 func ofTokens(f func([]int32) (float64, error)) part {
 	return func(s *trace.Sample) (float64, float64, error) {
-		v, err := f(content(s))
+		v, err := f(Content(s))
 		return v, 1, err
 	}
 }
