@@ -49,7 +49,7 @@ type Estimate struct {
 	Level  float64 // confidence of [Lo, Hi]
 	Method string  // of the interval
 
-	Undefined    int     // samples that were left out because the measure is not defined for them
+	Missing      int     // samples that were left out because the measure is not defined for them
 	Clusters     int     // clusters, when the method looks at them
 	DesignEffect float64 // variance over that of independent values, when clustered; NaN when unknown
 	Note         string  // what the reader has to know
@@ -64,11 +64,11 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 		N            int         `json:"n"`
 		Level        float64     `json:"level"`
 		Method       string      `json:"method"`
-		Undefined    int         `json:"undefined,omitempty"`
+		Missing      int         `json:"undefined,omitempty"`
 		Clusters     int         `json:"clusters,omitempty"`
 		DesignEffect *trace.Real `json:"design_effect,omitempty"`
 		Note         string      `json:"note,omitempty"`
-	}{trace.Real(e.Value), trace.Real(e.Lo), trace.Real(e.Hi), e.N, e.Level, e.Method, e.Undefined, e.Clusters, nil, e.Note}
+	}{trace.Real(e.Value), trace.Real(e.Lo), trace.Real(e.Hi), e.N, e.Level, e.Method, e.Missing, e.Clusters, nil, e.Note}
 	if e.Clusters > 0 {
 		d := trace.Real(e.DesignEffect)
 		form.DesignEffect = &d

@@ -273,7 +273,7 @@ func (m Measure) Estimate(samples []trace.Sample, iv Interval) (Estimate, error)
 	if err != nil {
 		return Estimate{}, fault.Wrap(err, fault.Data, "measure", m.Name)
 	}
-	e.Undefined = len(samples) - len(nums)
+	e.Missing = len(samples) - len(nums)
 	return e, nil
 }
 

@@ -70,8 +70,8 @@ func TestNamedMeasuresOfAGroup(t *testing.T) {
 		m := must(Named(name))(t)
 		e := must(m.Estimate(samples, Interval{}))(t)
 		near(t, name, e.Value, want.value, 1e-12)
-		if e.N != want.n || e.Undefined != want.undone {
-			t.Errorf("%s: %d samples, %d undefined", name, e.N, e.Undefined)
+		if e.N != want.n || e.Missing != want.undone {
+			t.Errorf("%s: %d samples, %d undefined", name, e.N, e.Missing)
 		}
 		full := want.full
 		if full == "" {
@@ -176,7 +176,7 @@ func TestSelfBLEUOfSamplesWithItsJackknife(t *testing.T) {
 		}
 	}
 	near(t, "value", e.Value, mean(must(SelfBLEU(set, 2))(t)), 1e-15)
-	if e.Undefined != 1 || e.N != 6 || e.Method != MethodJackknife || !(e.Lo < e.Value && e.Value < e.Hi) {
+	if e.Missing != 1 || e.N != 6 || e.Method != MethodJackknife || !(e.Lo < e.Value && e.Value < e.Hi) {
 		t.Errorf("%+v", e)
 	}
 	one := must(m.Estimate(samples[:1], Interval{}))(t)
@@ -227,7 +227,7 @@ func TestMeasuresOfSamplesRefuse(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	none := must(must(Named("loop_period"))(t).Estimate(group()[:1], Interval{}))(t)
-	if !math.IsNaN(none.Value) || none.Undefined != 1 || none.N != 0 || none.Note == "" {
+	if !math.IsNaN(none.Value) || none.Missing != 1 || none.N != 0 || none.Note == "" {
 		t.Errorf("no loops: %+v", none)
 	}
 	// A step that is not known is named; an impossible token makes the perplexity infinite.
@@ -252,6 +252,6 @@ func ExampleNamed() {
 		return
 	}
 	e, err := m.Estimate([]trace.Sample{{Tokens: []int32{1, 2, 1, 2}}, {Tokens: []int32{1, 2, 3, 4}}, {Tokens: []int32{5}}}, Interval{})
-	fmt.Printf("%s = %.3f of %d samples, %d undefined, %v\n", m.Name, e.Value, e.N, e.Undefined, err)
+	fmt.Printf("%s = %.3f of %d samples, %d undefined, %v\n", m.Name, e.Value, e.N, e.Missing, err)
 	// Output: distinct_2 = 0.833 of 2 samples, 1 undefined, <nil>
 }

@@ -29,7 +29,7 @@ func ofSet(f func([][]int32) (float64, error)) func([]*trace.Sample, Interval) (
 		}
 		iv.Clusters = clusters
 		e, err := jackknife(set, f, iv)
-		e.Undefined = len(samples) - len(set)
+		e.Missing = len(samples) - len(set)
 		return e, err
 	}
 }
