@@ -64,7 +64,7 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 		N            int         `json:"n"`
 		Level        float64     `json:"level"`
 		Method       string      `json:"method"`
-		Missing      int         `json:"undefined,omitempty"`
+		Missing      int         `json:"missing,omitempty"`
 		Clusters     int         `json:"clusters,omitempty"`
 		DesignEffect *trace.Real `json:"design_effect,omitempty"`
 		Note         string      `json:"note,omitempty"`
