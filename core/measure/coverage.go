@@ -21,9 +21,11 @@ func Coverage(counts []int, level float64) (Estimate, error) {
 		return Estimate{}, err
 	}
 	e := unknown(1-f1/n, int(n), level, "esty")
-	if f1 == 0 || f1 == n {
-		e.Note = "every outcome was drawn once, or none was: the draws do not tell how far off the estimate is"
-		return e, nil
+	switch f1 {
+	case 0:
+		return e.noted("no outcome was drawn once: the draws do not tell how far off the estimate is"), nil
+	case n:
+		return e.noted("every outcome was drawn once: the draws do not tell how far off the estimate is"), nil
 	}
 	half := normal(level) * math.Sqrt((f1*(n-f1)/n+2*f2)/(n*n))
 	e.Lo, e.Hi = e.Value-half, e.Value+half
@@ -41,7 +43,8 @@ func Coverage(counts []int, level float64) (Estimate, error) {
 // interval is the log-normal one of Chao 1987, "Estimating the population size
 // for capture-recapture data with unequal catchability", with the variance of
 // Chiu et al. 2014; its lower end is never below S. It is NaN when at most one
-// outcome was seen once: then the estimate is S. Arguments as for [Coverage].
+// outcome was seen once, where the estimate is S, and when all were, where the
+// estimate says little more than that n draws were made. Arguments as for [Coverage].
 func Chao1(counts []int, level float64) (Estimate, error) {
 	n, f1, f2, err := rare("chao1", counts, level)
 	if err != nil {
@@ -51,9 +54,11 @@ func Chao1(counts []int, level float64) (Estimate, error) {
 	a := (n - 1) / n
 	unseen := a * f1 * (f1 - 1) / (2 * (f2 + 1))
 	e := unknown(seen+unseen, int(n), level, "chao")
-	if unseen == 0 {
-		e.Note = "at most one outcome was drawn once: the draws do not tell how many were never drawn"
-		return e, nil
+	switch {
+	case unseen == 0:
+		return e.noted("at most one outcome was drawn once: the draws do not tell how many were never drawn"), nil
+	case f1 == n:
+		return e.noted("every outcome was drawn once: there are many more, and the draws do not tell how many"), nil
 	}
 	var variance float64
 	if f2 > 0 {

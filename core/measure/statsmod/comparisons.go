@@ -46,7 +46,7 @@ func comparisonMembers() []script.Member {
 		{Name: "mcnemar", Returns: testKind, Doc: "Returns McNemar's exact test of pairs of right and wrong.", Params: sides(script.List(script.Bool()), "truth values in the order of the pairs"),
 			Func: func(c *script.Call) (any, error) {
 				t, err := measure.McNemar(bools(c, "a"), bools(c, "b"))
-				return testRecord(t), err
+				return testOf(t), err
 			}},
 		adjusted("holm", "Returns p values adjusted so that any false rejection has at most the chance alpha (Holm 1979).", measure.Holm),
 		adjusted("benjamini_hochberg", "Returns p values adjusted so that the expected share of false rejections is at most q (Benjamini and Hochberg 1995).", measure.BenjaminiHochberg),
@@ -129,9 +129,9 @@ func paired(c *script.Call) (any, error) {
 		return o, err
 	}, func(o outcome) any {
 		return script.Record{Name: "comparison", Fields: map[string]any{
-			"difference": estimateRecord(o.Difference), "a": estimateRecord(o.A), "b": estimateRecord(o.B), "unpaired": estimateRecord(o.Unpaired),
+			"difference": estimateOf(o.Difference), "a": estimateOf(o.A), "b": estimateOf(o.B), "unpaired": estimateOf(o.Unpaired),
 			"var_a": o.VarA, "var_b": o.VarB, "var_difference": o.VarDifference, "correlation": o.Correlation,
-			"variance_reduction": o.VarianceReduction, "factor": o.Factor, "only_a": p.OnlyA, "only_b": p.OnlyB, "test": testRecord(o.test)}}
+			"variance_reduction": o.VarianceReduction, "factor": o.Factor, "only_a": p.OnlyA, "only_b": p.OnlyB, "test": testOf(o.test)}}
 	})
 }
 
@@ -149,7 +149,7 @@ func compare(c *script.Call) (any, error) {
 		o.test, err = measure.TestGroups(name, a, b, resamples, seed)
 		return o, err
 	}, func(o outcome) any {
-		return script.Record{Name: "comparison", Fields: map[string]any{"difference": estimateRecord(o.difference), "test": testRecord(o.test)}}
+		return script.Record{Name: "comparison", Fields: map[string]any{"difference": estimateOf(o.difference), "test": testOf(o.test)}}
 	})
 }
 
@@ -162,7 +162,7 @@ func best(c *script.Call) (any, error) {
 	smaller, correction := c.Bool("smaller"), c.String("correction")
 	iv := measure.Interval{Level: c.Float("level"), Resamples: int(c.Int("resamples")), Seed: uint64(c.Int("seed"))}
 	return settled(c, func() (measure.Best, error) { return measure.BestOf(cells, smaller, correction, iv) }, func(b measure.Best) any {
-		return script.Record{Name: "best", Fields: map[string]any{"cell": b.Cell, "naive": estimateRecord(b.Naive), "corrected": estimateRecord(b.Corrected),
+		return script.Record{Name: "best", Fields: map[string]any{"cell": b.Cell, "naive": estimateOf(b.Naive), "corrected": estimateOf(b.Corrected),
 			"split_cell": b.SplitCell, "by_chance": b.ByChance, "cells": b.Cells, "note": b.Note}}
 	})
 }

@@ -12,7 +12,7 @@ func estimateMembers() []script.Member {
 		return script.Member{Name: name, Returns: estimateKind, Doc: doc, Params: []script.Param{values}, Options: intervalOptions(methods...),
 			Func: func(c *script.Call) (any, error) {
 				x, iv := floats(c, "values"), interval(c)
-				return settled(c, func() (measure.Estimate, error) { return f(x, iv) }, estimateRecord)
+				return settled(c, func() (measure.Estimate, error) { return f(x, iv) }, estimateOf)
 			}}
 	}
 	ofSums := func(name, doc, num, numMeaning, den, denMeaning string, f func(a, b []float64, iv measure.Interval) (measure.Estimate, error)) script.Member {
@@ -20,7 +20,7 @@ func estimateMembers() []script.Member {
 			Options: intervalOptions(meanMethods...),
 			Func: func(c *script.Call) (any, error) {
 				a, b, iv := floats(c, num), floats(c, den), interval(c)
-				return settled(c, func() (measure.Estimate, error) { return f(a, b, iv) }, estimateRecord)
+				return settled(c, func() (measure.Estimate, error) { return f(a, b, iv) }, estimateOf)
 			}}
 	}
 	order := []string{measure.MethodExact, measure.MethodBootstrap, measure.MethodClusterBootstrap}
@@ -32,14 +32,14 @@ func estimateMembers() []script.Member {
 			Options: intervalOptions(order...),
 			Func: func(c *script.Call) (any, error) {
 				x, q, iv := floats(c, "values"), c.Float("q"), interval(c)
-				return settled(c, func() (measure.Estimate, error) { return measure.Quantile(x, q, iv) }, estimateRecord)
+				return settled(c, func() (measure.Estimate, error) { return measure.Quantile(x, q, iv) }, estimateOf)
 			}},
 		{Name: "proportion", Returns: estimateKind, Doc: "Returns the share of true among truth values.",
 			Params:  []script.Param{{Name: "hits", Type: script.List(script.Bool()), Meaning: "such as whether each text is valid"}},
 			Options: intervalOptions(shareMethods...),
 			Func: func(c *script.Call) (any, error) {
 				hits, iv := bools(c, "hits"), interval(c)
-				return settled(c, func() (measure.Estimate, error) { return measure.Proportion(hits, iv) }, estimateRecord)
+				return settled(c, func() (measure.Estimate, error) { return measure.Proportion(hits, iv) }, estimateOf)
 			}},
 		ofSums("ratio", "Returns the ratio of sums, sum num / sum den, in which long texts weigh more.", "num", "finite numbers", "den", "positive numbers", measure.Ratio),
 		ofSums("perplexity", "Returns 2^(sum of bits / sum of tokens), the perplexity of all texts together.", "bits", "surprisal of each text", "tokens", "tokens of each text", measure.Perplexity),

@@ -47,7 +47,7 @@ func sampleMembers() []script.Member {
 					return nil, err
 				}
 				list, iv := samplesOf(c.List("samples")), ownInterval(c)
-				return settled(c, func() (measure.Estimate, error) { return m.Estimate(list, iv) }, estimateRecord)
+				return settled(c, func() (measure.Estimate, error) { return m.Estimate(list, iv) }, estimateOf)
 			}},
 		{Name: "summary", Returns: "record: an estimate by each name", Doc: "Returns several measures of one group of samples.",
 			Params: []script.Param{samples, names}, Options: options,
@@ -114,7 +114,7 @@ func summary(ms []measure.Measure, names []string, samples []trace.Sample, iv me
 		if err != nil {
 			return nil, err
 		}
-		fields[names[i]] = estimateRecord(e)
+		fields[names[i]] = estimateOf(e)
 	}
 	return fields, nil
 }

@@ -2,7 +2,7 @@
 // estimates with intervals, and tests of differences, as scripts call them.
 //
 // It turns arguments into calls of core/measure and results into immutable
-// records, and computes nothing itself. What a method is and where it comes from
+// objects and records, and computes nothing itself. What a method is and where it comes from
 // stands there.
 package statsmod
 
@@ -17,10 +17,9 @@ import (
 // Module returns the module "stats".
 func Module() script.Module {
 	return script.Module{
-		Name: "stats",
-		Doc: "Measures of texts and samples, estimates with intervals, and tests of differences. An estimate is a record of value, lo, hi, n, " +
-			"level, method, missing (samples left out because the measure is not defined for them), clusters, design_effect and note; " +
-			"lo and hi are NaN where nothing is known, and note says why. A test is a record of name, statistic, df, p (two-sided), n, exact and note.",
+		Name:    "stats",
+		Doc:     "Measures of texts and samples, estimates with intervals, and tests of differences.",
+		Classes: []script.Class{Estimate{}.Class(), Test{}.Class()},
 		Members: append(append(append(sampleMembers(), textMembers()...), estimateMembers()...), comparisonMembers()...),
 	}
 }
@@ -76,18 +75,9 @@ func settled[T any](c *script.Call, work func() (T, error), record func(T) any) 
 	return record(v), nil
 }
 
-func estimateRecord(e measure.Estimate) any {
-	return script.Record{Name: estimateKind, Fields: map[string]any{
-		"value": e.Value, "lo": e.Lo, "hi": e.Hi, "n": e.N, "level": e.Level, "method": e.Method,
-		"missing": e.Missing, "clusters": e.Clusters, "design_effect": e.DesignEffect, "note": e.Note,
-	}}
-}
+func estimateOf(e measure.Estimate) any { return Estimate{e} }
 
-func testRecord(t measure.Test) any {
-	return script.Record{Name: testKind, Fields: map[string]any{
-		"name": t.Name, "statistic": t.Statistic, "df": t.DF, "p": t.P, "n": t.N, "exact": t.Exact, "note": t.Note,
-	}}
-}
+func testOf(t measure.Test) any { return Test{t} }
 
 // numbers declares a list of numbers; those that are NaN or infinite are refused
 // by core/measure, which names the first.

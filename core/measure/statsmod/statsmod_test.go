@@ -62,6 +62,8 @@ func TestFunctionsOfTheModule(t *testing.T) {
 		"coverage and chao1":   {`o := ["a", "a", "b", "c", "c", "c"]; print(near(stats.coverage(o).value, 5.0/6, 1e-12), stats.chao1(o).value)`, "true 3"},
 		"scores":               {`print(stats.exact_match([" a", "b"], "a").value, stats.regex_score(given.samples, "^a b").value, near(stats.pass_at_k(10, 3, 1), 0.3, 1e-12))`, "0.5 0.6666666666666666 true"},
 		"mean":                 {`m := stats.mean([1, 2.0, 3, 6]); print(m.value, m.n, m.method, m.level, m.lo < 3, m.hi > 3)`, "3 4 t 0.95 true true"},
+		"an estimate prints":   {`print(stats.proportion([true, false]), stats.mean([2], {level: 0.9}))`, "0.5 [0.09453, 0.9055] (95% wilson, n = 2) 2 no interval (90% t, n = 1; one value: nothing tells how far others would lie from it)"},
+		"a test prints":        {`print(stats.mcnemar([true, true], [false, false]), stats.mcnemar([true], [true]))`, "mcnemar exact: p = 0.5 (n = 2) mcnemar exact: p = NaN (n = 0; no pair differs: there is nothing to test)"},
 		"bootstrap has a seed": {`o := {interval: "bca", seed: 4, resamples: 99}; x := [1, 2, 3, 6, 9]; print(stats.mean(x, o).lo == stats.mean(x, o).lo)`, "true"},
 		"clusters":             {`m := stats.mean([1, 2, 3, 7], {by: ["a", "a", "b", "b"]}); print(m.method, m.clusters, m.design_effect > 1)`, "cluster 2 true"},
 		"median and quantile":  {`print(stats.median([3, 1, 2]).value, stats.quantile([1, 2, 3, 4, 5], 0.25).value)`, "2 2"},

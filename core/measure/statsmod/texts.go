@@ -86,7 +86,7 @@ func unseen(name, doc string, f func([]int, float64) (measure.Estimate, error)) 
 		Func: func(c *script.Call) (any, error) {
 			outputs := outputsOf(c.List("outputs"))
 			e, err := f(measure.Counts([][]string{outputs}), c.Float("level"))
-			return estimateRecord(e), err
+			return estimateOf(e), err
 		}}
 }
 
@@ -102,7 +102,7 @@ func scored(name, doc, param, meaning string, f func([]string, string) ([]bool, 
 					return measure.Estimate{}, err
 				}
 				return measure.Proportion(hits, iv)
-			}, estimateRecord)
+			}, estimateOf)
 		}}
 }
 
