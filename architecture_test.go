@@ -57,6 +57,8 @@ var allowed = []struct {
 	{"core/store", []string{"core/trace", "github.com/parquet-go/parquet-go", "golang.org/x/sys/..."}},
 	{"core/sweep", []string{"core/experiment", "core/generate", "core/search", "core/store", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
+	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
+	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",

@@ -16,6 +16,7 @@ import (
 
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/measure/statsmod"
 	"lab/core/plugin/host"
 	"lab/core/script"
 	"lab/core/script/std"
@@ -187,7 +188,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			}
 		}}
 	runner, err := script.New(script.Config{
-		Modules: []script.Module{std.Module(env), plotmod.Module(figures)},
+		Modules: []script.Module{std.Module(env), plotmod.Module(figures), statsmod.Module()},
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})
