@@ -54,6 +54,8 @@ var allowed = []struct {
 	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},
+	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
+	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
