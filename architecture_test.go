@@ -59,6 +59,8 @@ var allowed = []struct {
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
+	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
+	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",

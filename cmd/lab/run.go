@@ -20,6 +20,7 @@ import (
 	"lab/core/plugin/host"
 	"lab/core/script"
 	"lab/core/script/std"
+	"lab/core/table/tablemod"
 	"lab/plots/canvas"
 	"lab/plots/plotmod"
 )
@@ -39,6 +40,7 @@ type runRecord struct {
 	Machine  machineRecord  `json:"machine"`
 	experiment.Record
 	Figures []string `json:"figures"`
+	Tables  []string `json:"tables"`
 }
 
 type sourceRecord struct {
@@ -67,8 +69,8 @@ func runCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCRIPT",
 		Short: "Run an experiment script",
-		Long: `Runs a Tengo script with the modules lab and plot. What the script prints goes to
-standard output, progress to standard error, figures and run.json (what was run:
+		Long: `Runs a Tengo script with the modules lab, plot, table and stats. What the script prints goes to
+standard output, progress to standard error, figures, tables and run.json (what was run:
 sources, settings, seed, chains, model and plugin digests) into a new folder
 under runs/, or into --out. Sweeps (lab.sweep) are kept in folders of their own
 under runs/: running the script again goes on with them, and finds finished ones.
@@ -125,7 +127,7 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 		return &runRecord{}, err
 	}
 	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
-		Figures: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
+		Figures: []string{}, Tables: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
 	var runErr error
 	var plugins *host.Host
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
@@ -162,8 +164,8 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 	}
 	if writeErr == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: run.json", folder)
-		if n := len(record.Figures); n > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), " and %s", strings.Join(record.Figures, ", "))
+		if files := slices.Concat(record.Figures, record.Tables); len(files) > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), " and %s", strings.Join(files, ", "))
 		}
 		fmt.Fprintln(cmd.ErrOrStderr())
 	}
@@ -187,8 +189,13 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 				record.Figures = append(record.Figures, name)
 			}
 		}}
+	tables := &tablemod.Env{Script: filepath.Dir(path), Folder: folder, Saved: func(name string) {
+		if !slices.Contains(record.Tables, name) {
+			record.Tables = append(record.Tables, name)
+		}
+	}}
 	runner, err := script.New(script.Config{
-		Modules: []script.Module{std.Module(env), plotmod.Module(figures), statsmod.Module()},
+		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module()},
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})

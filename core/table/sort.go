@@ -1,0 +1,53 @@
+package table
+
+import (
+	"slices"
+
+	"lab/core/fault"
+)
+
+// Key is a column to sort by.
+type Key struct {
+	Column     string
+	Descending bool
+}
+
+// Sort returns the rows ordered by the keys, the first one first. Rows that are
+// equal in all keys stay in their order. Text is ordered by its bytes, false is
+// before true, lists by their first difference. In both directions NaN comes
+// behind the numbers and null behind NaN.
+func (t *Table) Sort(keys ...Key) (*Table, error) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Column
+	}
+	if len(keys) == 0 {
+		return nil, fault.New(fault.Usage, "sort", "", "no column to sort by")
+	}
+	cols, err := t.columns("sort", names)
+	if err != nil {
+		return nil, err
+	}
+	rows := allRows(t.rows)
+	slices.SortStableFunc(rows, func(i, j int) int {
+		for k, c := range cols {
+			order := c.compare(i, j)
+			if keys[k].Descending && !c.missing(i) && !c.missing(j) {
+				order = -order
+			}
+			if order != 0 {
+				return order
+			}
+		}
+		return 0
+	})
+	return t.take(rows), nil
+}
+
+func allRows(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
