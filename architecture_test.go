@@ -61,9 +61,10 @@ var allowed = []struct {
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
 	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
+	{"core/results", []string{"core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
-	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
+	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/results", "core/table", "core/measure", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
 		"core/trace", "core/plugin/param", "core/plugin/model", "core/plugin/sampler"}},
 	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/python", []string{"core/plugin", "core/plugin/host"}}, // its tests; the package itself holds Python

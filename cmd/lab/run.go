@@ -194,6 +194,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			record.Tables = append(record.Tables, name)
 		}
 	}}
+	env.Table = tables.Object
 	runner, err := script.New(script.Config{
 		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module()},
 		Out:     cmd.OutOrStdout(),

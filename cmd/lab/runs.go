@@ -27,7 +27,7 @@ folder: a path, or a name under runs/. docs/runs.md describes what is in one.`,
 		Args: subcommandOnly,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(runsListCommand(), runsShowCommand(), runsExportCommand(), runsDiffCommand(), runsMergeCommand(), runsPruneCommand())
+	cmd.AddCommand(runsListCommand(), runsShowCommand(), runsExportCommand(), runsDiffCommand(), runsCompareCommand(), runsMergeCommand(), runsPruneCommand())
 	return cmd
 }
 

@@ -101,10 +101,10 @@ const (
 	sessionsFile = "sessions.jsonl"
 	logFile      = "log"
 	lockFile     = "lock"
-	cellsFile    = "cells.parquet"
+	CellsFile    = "cells.parquet"
 	samplesFile  = "samples.parquet"
-	stepsFile    = "steps.parquet"
-	stagesFile   = "stages.parquet"
+	StepsFile    = "steps.parquet"
+	StagesFile   = "stages.parquet"
 )
 
 // mostManifest bounds run.json and lines of sessions.jsonl when they are read.

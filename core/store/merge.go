@@ -79,7 +79,7 @@ func merge(dir string, m *Manifest, first string, logs []string, sessions []Sess
 	if err != nil {
 		return err
 	}
-	cells, err := os.ReadFile(filepath.Join(first, cellsFile))
+	cells, err := os.ReadFile(filepath.Join(first, CellsFile))
 	if err != nil {
 		return fault.Wrap(err, fault.Data, "merge", first)
 	}
@@ -101,7 +101,7 @@ func merge(dir string, m *Manifest, first string, logs []string, sessions []Sess
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{cellsFile, cells}, {manifestFile, data}} {
+	}{{CellsFile, cells}, {manifestFile, data}} {
 		err := replaceFile(filepath.Join(dir, f.name), func(to *os.File) error {
 			_, err := to.Write(f.data)
 			return err

@@ -122,10 +122,10 @@ func (t *reader) open(s *Stored, steps bool) (err error) {
 	if t.samples, err = openTable[sampleRow](filepath.Join(s.Dir, samplesFile)); err != nil || !steps || !s.Manifest.Ledger {
 		return err
 	}
-	if t.steps, err = openTable[stepRow](filepath.Join(s.Dir, stepsFile)); err != nil {
+	if t.steps, err = openTable[stepRow](filepath.Join(s.Dir, StepsFile)); err != nil {
 		return err
 	}
-	if t.stages, err = openTable[stageRow](filepath.Join(s.Dir, stagesFile)); err != nil {
+	if t.stages, err = openTable[stageRow](filepath.Join(s.Dir, StagesFile)); err != nil {
 		return err
 	}
 	if t.step, err = t.steps.next(); err == nil {

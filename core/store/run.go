@@ -73,7 +73,7 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return nil, errors.Join(fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("resume it, or choose another folder"), unlock(r.lock))
 	}
-	err = writeCells(filepath.Join(dir, cellsFile), m.Cells, cells)
+	err = writeCells(filepath.Join(dir, CellsFile), m.Cells, cells)
 	if err == nil { // the last file to come, so that a folder with it is whole
 		err = replaceFile(filepath.Join(dir, manifestFile), func(f *os.File) error {
 			_, err := f.Write(data)

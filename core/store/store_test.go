@@ -507,7 +507,7 @@ func TestDamagedTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	caught := 0
 	for range 300 {
-		data := []byte(good[stepsFile])
+		data := []byte(good[StepsFile])
 		switch rng.IntN(3) {
 		case 0:
 			data = data[:rng.IntN(len(data))]
@@ -519,12 +519,12 @@ func TestDamagedTables(t *testing.T) {
 			tail := data[len(data)-min(len(data), 2000):]
 			tail[rng.IntN(len(tail))] ^= 1 << rng.IntN(8)
 		}
-		if err := os.WriteFile(filepath.Join(dir, stepsFile), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, StepsFile), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Records(true, func(*Record) error { return nil }); err != nil {
 			caught++
-			if !strings.Contains(err.Error(), stepsFile) {
+			if !strings.Contains(err.Error(), StepsFile) {
 				t.Fatalf("it is not named: %v", err)
 			}
 		}

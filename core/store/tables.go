@@ -94,10 +94,10 @@ func newTables(dir string, ledger bool) (t *tables, err error) {
 	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil || !ledger {
 		return t, err
 	}
-	if t.steps, err = newTable[stepRow](filepath.Join(dir, stepsFile)); err != nil {
+	if t.steps, err = newTable[stepRow](filepath.Join(dir, StepsFile)); err != nil {
 		return t, err
 	}
-	t.stages, err = newTable[stageRow](filepath.Join(dir, stagesFile))
+	t.stages, err = newTable[stageRow](filepath.Join(dir, StagesFile))
 	return t, err
 }
 

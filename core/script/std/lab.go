@@ -21,6 +21,7 @@ import (
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/script"
+	"lab/core/table"
 )
 
 // Env is what the module works with.
@@ -34,6 +35,8 @@ type Env struct {
 
 	// Sweeps says where sweeps are kept; nil: the script can make none.
 	Sweeps *Sweeps
+	// Table returns a table as the module table has it; nil: there is none.
+	Table func(*table.Table) any
 
 	mu   sync.Mutex
 	used map[string]any
@@ -121,6 +124,7 @@ func Module(e *Env) script.Module {
 			},
 			samplerMember(e),
 			sweepMember(e),
+			runMember(e),
 			importMember(e),
 			{
 				Name: "samplers", Doc: "Lists the names of the samplers of every plugin, and of those defined here.", Returns: "list of string",

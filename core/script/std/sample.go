@@ -3,7 +3,6 @@ package std
 import (
 	"fmt"
 
-	"lab/core/chain"
 	"lab/core/fault"
 	"lab/core/script"
 	"lab/core/trace"
@@ -12,7 +11,7 @@ import (
 // Sample is one completion as a script holds it.
 type Sample struct {
 	*trace.Sample
-	chain *chain.Chain
+	chain string
 }
 
 // Class implements script.Object.
@@ -23,7 +22,7 @@ func (*Sample) Class() script.Class {
 		getter("sample", "int", "Its index.", func(s *Sample) any { return s.Sample.Sample }),
 		getter("stop", "string", `Why it ended: "stop", "end_of_text", "max_tokens" or "context_full".`, func(s *Sample) any { return s.Stop.Reason }),
 		getter("stop_string", "string", "The stop string that matched, or empty.", func(s *Sample) any { return s.Stop.String }),
-		getter("chain", "string", "The chain it was drawn with.", func(s *Sample) any { return s.chain.String() }),
+		getter("chain", "string", "The chain it was drawn with.", func(s *Sample) any { return s.chain }),
 		recorded("steps", "list of step", "What happened at each token.", func(s *Sample) any {
 			out := make([]*step, len(s.Steps))
 			for i := range s.Steps {

@@ -9,7 +9,6 @@ import (
 
 	"lab/core/fault"
 	"lab/core/script"
-	"lab/core/store"
 	"lab/core/sweep"
 )
 
@@ -23,121 +22,6 @@ type Sweeps struct {
 	Stopping    func() // called when an interrupt lets samples under way finish; may be nil
 
 	begun int
-}
-
-// Run is a sweep as a script holds it.
-type Run struct {
-	plan    *sweep.Plan
-	outcome sweep.Outcome
-}
-
-// Class implements script.Object.
-func (*Run) Class() script.Class {
-	return script.Class{Name: "run", Doc: "The samples of a sweep, kept in a folder.", Members: []script.Member{
-		getter("folder", "string", "Where it is kept.", func(r *Run) any { return r.outcome.Dir }),
-		getter("complete", "bool", "Whether all samples are there, those that failed included.", func(r *Run) any { return r.outcome.Complete }),
-		getter("failed", "int", "How many samples failed.", func(r *Run) any { return int64(r.outcome.Failures) }),
-		getter("axes", "list of string", "What the grid varies.", func(r *Run) any { return r.plan.Axes }),
-		getter("cells", "list of map", "The settings of every cell: cell, prompt, model, chain, seed, max_tokens and the keys of the grid; undefined where a stage is off.", func(r *Run) any {
-			out := make([]map[string]any, len(r.plan.Cells))
-			for i := range out {
-				out[i] = r.plan.Columns(i)
-			}
-			return out
-		}),
-		{
-			Name: "samples", Doc: "Reads the samples of a cell, in their order; those that failed are left out.", Returns: "list of sample",
-			Params: []script.Param{{Name: "cell", Type: script.Int(), Range: script.AtLeast(0), Meaning: "index of the cell"}},
-			Func:   func(c *script.Call) (any, error) { return script.Self[*Run](c).samples(c) },
-		},
-		{
-			Name: "each", Doc: "Calls a function with the settings and the samples of every cell, in their order, and returns what it returns. Only one cell is in memory at a time.",
-			Returns: "list of any",
-			Params:  []script.Param{{Name: "function", Type: script.Callback("cell", "samples"), Meaning: "func(cell, samples)"}},
-			Func:    func(c *script.Call) (any, error) { return script.Self[*Run](c).each(c) },
-		},
-	}}
-}
-
-// String implements fmt.Stringer.
-func (r *Run) String() string {
-	return fmt.Sprintf("<run %s: %d cells, %d samples>", r.outcome.Dir, len(r.plan.Cells), r.outcome.Records)
-}
-
-func (r *Run) samples(c *script.Call) (any, error) {
-	want := int(c.Int("cell"))
-	if want >= len(r.plan.Cells) {
-		return nil, fault.New(fault.Script, "samples", "cell", "%d is outside [0, %d]", want, len(r.plan.Cells)-1)
-	}
-	return blocking(c, func() (out []*Sample, err error) {
-		out = []*Sample{}
-		err = r.read(func(cell int, samples []*Sample) error {
-			if cell == want {
-				out = samples
-			}
-			return nil
-		})
-		return out, err
-	})
-}
-
-func (r *Run) each(c *script.Call) (any, error) {
-	f := c.Func("function")
-	out := []any{}
-	next := 0
-	call := func(cell int, samples []*Sample) error {
-		for ; next <= cell; next++ { // cells whose samples all failed have none
-			list := []*Sample{}
-			if next == cell {
-				list = samples
-			}
-			v, err := f.Call(c.Context(), r.plan.Columns(next), list)
-			if err != nil {
-				return err
-			}
-			out = append(out, v)
-		}
-		return nil
-	}
-	if err := r.read(call); err != nil {
-		return nil, err
-	}
-	if next < len(r.plan.Cells) {
-		return out, call(len(r.plan.Cells)-1, []*Sample{})
-	}
-	return out, nil
-}
-
-// read calls visit with the samples of every cell that has some.
-func (r *Run) read(visit func(cell int, samples []*Sample) error) error {
-	stored, err := store.Open(r.outcome.Dir)
-	if err != nil {
-		return err
-	}
-	var of []*Sample
-	cell := -1
-	flush := func() error {
-		if cell < 0 {
-			return nil
-		}
-		return visit(cell, of)
-	}
-	err = stored.Records(true, func(rec *store.Record) error {
-		if rec.Cell != cell {
-			if err := flush(); err != nil {
-				return err
-			}
-			cell, of = rec.Cell, []*Sample{}
-		}
-		if rec.Failure == "" {
-			of = append(of, &Sample{Sample: &rec.Trace, chain: r.plan.Cells[cell].Chain})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return flush()
 }
 
 func sweepMember(e *Env) script.Member {
@@ -213,6 +97,7 @@ func (e *Env) sweep(c *script.Call) (any, error) {
 	} else if name != filepath.Base(name) || name == "." || name == ".." {
 		return nil, fault.New(fault.Script, "sweep", "name", "%s is not the name of a folder", fault.Quote(name, 60))
 	}
+	var o sweep.Outcome
 	r, err := blocking(c, func() (*Run, error) {
 		plan, err := sweep.New(c.Context(), e.Session, spec)
 		if err != nil {
@@ -226,21 +111,24 @@ func (e *Env) sweep(c *script.Call) (any, error) {
 			opt.OnStep = step
 			defer done()
 		}
-		o, err := plan.Execute(ctx, sweep.Folder{Dir: filepath.Join(e.Sweeps.Folder, name), Name: name, Lab: e.Sweeps.Lab,
+		o, err = plan.Execute(ctx, sweep.Folder{Dir: filepath.Join(e.Sweeps.Folder, name), Name: name, Lab: e.Sweeps.Lab,
 			ForceNew: e.Sweeps.ForceNew, RetryFailed: e.Sweeps.RetryFailed}, opt)
 		if err == nil && !o.Complete {
 			err = fault.New(fault.Interrupted, "sweep", o.Dir, "%d of %d samples are there", o.Records, plan.Total(sweep.Options{})).Fix("running the script again goes on with the others")
 		}
-		return &Run{plan, o}, err
+		if err != nil {
+			return nil, err
+		}
+		return e.openRun(o.Dir)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range r.outcome.Warnings {
+	for _, w := range o.Warnings {
 		c.Warn("%s", w)
 	}
-	if r.outcome.Failures > 0 {
-		c.Warn("%d of %d samples failed; lab runs show %s says why, --retry-failed tries them again", r.outcome.Failures, r.outcome.Records, r.outcome.Dir)
+	if o.Failures > 0 {
+		c.Warn("%d of %d samples failed; lab runs show %s says why, --retry-failed tries them again", o.Failures, o.Records, o.Dir)
 	}
 	return r, nil
 }

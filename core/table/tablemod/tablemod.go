@@ -70,6 +70,9 @@ func failure(err error) error {
 }
 
 // wrap returns a table as a script's object.
+// Object returns a table as a script holds it, for modules that make some.
+func (e *Env) Object(t *table.Table) any { return &object{env: e, Table: t} }
+
 func (e *Env) wrap(t *table.Table, err error) (any, error) {
 	if err != nil {
 		return nil, failure(err)
