@@ -90,7 +90,7 @@ func TestTestsAreSymmetric(t *testing.T) {
 // Without a difference, p is at most alpha in at most alpha of the trials, up to
 // 4.5 binomial deviations: the law of every test.
 func TestTestsKeepTheirLevel(t *testing.T) {
-	const times, alpha = 2000, 0.05
+	const times, alpha = 1000, 0.05
 	limit := alpha*times + 4.5*math.Sqrt(times*alpha*(1-alpha))
 	hits := map[string]int{}
 	rng := rand.New(rand.NewPCG(6, 6))

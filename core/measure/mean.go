@@ -30,7 +30,7 @@ func Mean(values []float64, iv Interval) (Estimate, error) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	return ratioOf(op, values, ones, iv)
+	return ratioOf(op, values, ones, 0x1p-52, iv) // the mean of equal values is rounded once
 }
 
 // Ratio returns the ratio of sums, sum num / sum den, such as bits over tokens.
@@ -54,7 +54,7 @@ func Ratio(num, den []float64, iv Interval) (Estimate, error) {
 			return Estimate{}, bad(op, "denominator %d is %v", i, d).Fix("leave out texts without tokens")
 		}
 	}
-	return ratioOf(op, num, den, iv)
+	return ratioOf(op, num, den, 1e-14, iv)
 }
 
 // Perplexity returns 2^(sum bits / sum tokens) of texts with the given surprisals
@@ -71,7 +71,9 @@ func Perplexity(bits, tokens []float64, iv Interval) (Estimate, error) {
 
 var meanMethods = []string{MethodT, MethodBootstrap, MethodBCa, MethodCluster, MethodClusterBootstrap}
 
-func ratioOf(op string, num, den []float64, iv Interval) (Estimate, error) {
+// ratioOf is a ratio of sums. Ratios that differ from it by at most slack of
+// their size are equal but for the rounding of the sums they were made of.
+func ratioOf(op string, num, den []float64, slack float64, iv Interval) (Estimate, error) {
 	n := len(num)
 	iv, err := iv.settle(op, n, meanMethods...)
 	if err != nil {
@@ -80,15 +82,15 @@ func ratioOf(op string, num, den []float64, iv Interval) (Estimate, error) {
 	sumNum, sumDen := sum(num), sum(den)
 	e := unknown(sumNum/sumDen, n, iv.Level, iv.Method)
 	rest := make([]float64, n) // of the linear approximation
-	ratios := make([]float64, n)
+	same := true
 	for i := range num {
 		rest[i] = num[i] - e.Value*den[i]
-		ratios[i] = num[i] / den[i]
+		same = same && math.Abs(rest[i]) <= slack*math.Abs(num[i])
 	}
 	if n == 1 {
 		return e.noted(noteOne), nil
 	}
-	if equal(ratios) {
+	if same {
 		return e.noted(noteEqual), nil
 	}
 	switch iv.Method {

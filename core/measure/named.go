@@ -24,6 +24,9 @@ type Measure struct {
 	Steps bool   // whether it needs recorded steps
 	Set   bool   // whether it is of the whole set and no sample has a value of its own
 
+	// Methods are those that its interval can be made by, its own first.
+	Methods []string
+
 	of    part
 	share bool // 0 or 1 per sample
 	up    func(float64) float64
@@ -41,7 +44,21 @@ type family struct {
 func (f family) named(n int) Measure {
 	m := f.make(n)
 	m.Name = f.prefix + itoa(n)
+	return m.complete()
+}
+
+// complete sets what follows from the rest.
+func (m Measure) complete() Measure {
 	m.Set = m.whole != nil
+	switch {
+	case m.Methods != nil:
+	case m.Set:
+		m.Methods = []string{MethodJackknife, MethodCluster}
+	case m.share:
+		m.Methods = append([]string{MethodWilson, MethodExact}, meanMethods...)
+	default:
+		m.Methods = append([]string(nil), meanMethods...)
+	}
 	return m
 }
 
@@ -103,19 +120,19 @@ func singles() []Measure {
 		{Name: "loop_start", Unit: "tokens", Doc: "Tokens before that loop; undefined without one.", of: ofLoop(func(l Loop) int { return l.Start })},
 		{Name: "kept_mass", Steps: true, Doc: "Mean product of the masses that a step's stages kept, each of the distribution before it.", of: keptMass},
 		{Name: "model_bits_per_byte", Unit: "bits", Steps: true, Doc: "Surprisal under the model over bytes of text.", of: bitsPerByte},
-		{Name: "vocabulary", Unit: "tokens", Set: true, Doc: "Distinct tokens of all texts together.",
-			whole: fact(func(samples []*trace.Sample) float64 { return float64(Vocabulary(contents(samples))) })},
-		{Name: "unique_outputs", Set: true, Doc: "Distinct outputs.",
-			whole: fact(func(samples []*trace.Sample) float64 { return float64(Unique(outputs(samples))) })},
-		{Name: "unique_share", Set: true, Doc: "Distinct outputs over outputs; falls with their number.",
-			whole: fact(func(samples []*trace.Sample) float64 {
+		{Name: "vocabulary", Unit: "tokens", Doc: "Distinct tokens of all texts together.",
+			Methods: []string{"none"}, whole: fact(func(samples []*trace.Sample) float64 { return float64(Vocabulary(contents(samples))) })},
+		{Name: "unique_outputs", Doc: "Distinct outputs.",
+			Methods: []string{"none"}, whole: fact(func(samples []*trace.Sample) float64 { return float64(Unique(outputs(samples))) })},
+		{Name: "unique_share", Doc: "Distinct outputs over outputs; falls with their number.",
+			Methods: []string{"none"}, whole: fact(func(samples []*trace.Sample) float64 {
 				return float64(Unique(outputs(samples))) / float64(len(samples))
 			})},
-		{Name: "coverage", Set: true, Doc: "Good–Turing estimate of the chance that the next output was seen before (Good 1953, Esty 1983).", whole: ofOutputs(Coverage)},
-		{Name: "chao1", Set: true, Doc: "Lower bound for how many distinct outputs there are, seen or not (Chao 1984).", whole: ofOutputs(Chao1)},
-		{Name: "zipf_regression", Set: true, Doc: "Zipf exponent of all texts together by regression on the top 5,000 ranks (Holtzman et al. 2020).",
+		{Name: "coverage", Doc: "Good–Turing estimate of the chance that the next output was seen before (Good 1953, Esty 1983).", Methods: []string{"esty"}, whole: ofOutputs(Coverage)},
+		{Name: "chao1", Doc: "Lower bound for how many distinct outputs there are, seen or not (Chao 1984).", Methods: []string{"chao"}, whole: ofOutputs(Chao1)},
+		{Name: "zipf_regression", Doc: "Zipf exponent of all texts together by regression on the top 5,000 ranks (Holtzman et al. 2020).",
 			whole: ofSet(func(set [][]int32) (float64, error) { return ZipfRegression(Counts(set)) })},
-		{Name: "zipf_mle", Set: true, Doc: "Zipf exponent of all texts together by maximum likelihood.",
+		{Name: "zipf_mle", Doc: "Zipf exponent of all texts together by maximum likelihood.",
 			whole: ofSet(func(set [][]int32) (float64, error) { return ZipfMLE(Counts(set)) })},
 	}
 	for _, side := range []struct {
@@ -132,6 +149,9 @@ func singles() []Measure {
 		for i, f := range []func(*trace.Side) float64{surprisal, surprisal, entropy, rank, support} {
 			made[i].Steps, made[i].of = true, ofSide(made[i].Name, side.get, f)
 		}
+	}
+	for i, m := range list {
+		list[i] = m.complete()
 	}
 	return list
 }
@@ -303,11 +323,7 @@ func (m Measure) aggregate(nums, dens []float64, iv Interval) (Estimate, error) 
 // without returns an estimate that has no interval, after the settings were
 // checked as for one that has.
 func (m Measure) without(value float64, n int, iv Interval, note string) (Estimate, error) {
-	known := meanMethods
-	if m.share {
-		known = append([]string{MethodWilson, MethodExact}, known...)
-	}
-	iv, err := iv.settle(m.Name, n, known...)
+	iv, err := iv.settle(m.Name, n, m.Methods...)
 	if err != nil {
 		return Estimate{}, err
 	}

@@ -138,6 +138,29 @@ func TestEveryNameIsKnown(t *testing.T) {
 	}
 }
 
+// Every measure takes each method it names, and no other.
+func TestMeasuresTakeTheMethodsTheyName(t *testing.T) {
+	keys := []string{"a", "b", "c", "a"}
+	for _, m := range Measures() {
+		for _, method := range []string{MethodT, MethodBootstrap, MethodBCa, MethodWilson, MethodExact, MethodCluster, MethodClusterBootstrap, MethodJackknife, "esty", "chao", "none"} {
+			iv := Interval{Method: method, Resamples: 99}
+			if strings.HasPrefix(method, MethodCluster) {
+				iv.Clusters = keys
+			}
+			e, err := m.Estimate(group(), iv)
+			if known := slices.Contains(m.Methods, method); (err == nil) != known {
+				t.Errorf("%s by %s: %v", m.Name, method, err)
+			} else if known && e.Lo == e.Hi {
+				t.Errorf("%s by %s: an interval without width", m.Name, method)
+			}
+		}
+		own := must(m.Estimate(group(), Interval{}))(t)
+		if own.Method != m.Methods[0] {
+			t.Errorf("%s: its own method is %s, not %s", m.Name, own.Method, m.Methods[0])
+		}
+	}
+}
+
 func TestUnknownMeasuresAreNamedNearly(t *testing.T) {
 	for name, part := range map[string]string{
 		"distict_2": `did you mean "distinct_2"`, "perplexty": `did you mean "perplexity"`, "distinct_0": `did you mean "distinct_1"`,

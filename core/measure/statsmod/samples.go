@@ -19,13 +19,13 @@ func sampleMembers() []script.Member {
 	options[0].Meaning = "how the interval is made; own: t for means, wilson for shares, jackknife or the source's for measures of a set, cluster when by is given"
 	options[0].Default = "own"
 	return []script.Member{
-		{Name: "measures", Returns: "list of record: name, doc, unit, steps (needs recorded steps), set (of the whole set)",
+		{Name: "measures", Returns: "list of record: name, doc, unit, steps (needs recorded steps), set (of the whole set), intervals (the methods, its own first)",
 			Doc: "What stats.measure knows by name; the number in a name may be another one, such as distinct_6. Short names: " +
 				"repetition is seq_rep_4, entropy_bits and support those of the sampling distribution, surprisal_bits, perplexity and rank those under the model, self_bleu is self_bleu_4, zipf is zipf_regression.",
 			Get: func(*script.Call) (any, error) {
 				out := []any{}
 				for _, m := range measure.Measures() {
-					out = append(out, script.Record{Name: "measure", Fields: map[string]any{"name": m.Name, "doc": m.Doc, "unit": m.Unit, "steps": m.Steps, "set": m.Set}})
+					out = append(out, script.Record{Name: "measure", Fields: map[string]any{"name": m.Name, "doc": m.Doc, "unit": m.Unit, "steps": m.Steps, "set": m.Set, "intervals": m.Methods}})
 				}
 				return out, nil
 			}},

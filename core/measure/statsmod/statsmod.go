@@ -109,7 +109,7 @@ func samplesOf(list []any) []trace.Sample {
 
 // textType is a sequence of tokens.
 func textType() script.Type {
-	return script.Either(script.String(), script.Host[*std.Sample](), script.List(script.Either(script.Int(), script.String())))
+	return script.Either(script.String(), script.Host[*std.Sample](), script.List(script.Either(script.Int(), script.String()))).Called("text")
 }
 
 const textMeaning = "a text, of which the words count; a sample, of which the tokens do, without the one that ended it; or a list of tokens or words"
