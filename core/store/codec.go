@@ -17,9 +17,14 @@ type encoder struct {
 	b     []byte
 	names map[string]uint64
 	list  []string
+	below int // a number below 0, which the log cannot hold
 }
 
-func (e *encoder) number(n int)   { e.b = binary.AppendUvarint(e.b, uint64(n)) }
+func (e *encoder) number(n int) {
+	e.below = min(e.below, n)
+	e.b = binary.AppendUvarint(e.b, uint64(n))
+}
+func (e *encoder) token(t int32)  { e.b = binary.AppendUvarint(e.b, uint64(uint32(t))) }
 func (e *encoder) real(r float64) { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(r)) }
 func (e *encoder) reals(r ...trace.Real) {
 	for _, v := range r {
@@ -67,7 +72,7 @@ func (e *encoder) record(r *Record) {
 	e.number(s.Stop.Offset)
 	e.number(len(s.Tokens))
 	for _, t := range s.Tokens {
-		e.number(int(uint32(t)))
+		e.token(t)
 	}
 	if e.names == nil {
 		e.names = map[string]uint64{}
@@ -105,7 +110,7 @@ func (e *encoder) step(s *trace.Step) {
 		flags |= hasSampling
 	}
 	e.number(flags)
-	e.number(int(uint32(s.Token)))
+	e.token(s.Token)
 	e.number(len(s.Piece))
 	e.b = append(e.b, s.Piece...)
 	for _, side := range []*trace.Side{s.Model, s.Sampling} {
@@ -141,7 +146,7 @@ type decoder struct {
 
 func (d *decoder) number() int {
 	n, used := binary.Uvarint(d.b)
-	if used <= 0 || n > math.MaxInt64 {
+	if used <= 0 || n > math.MaxInt {
 		d.bad, d.b = true, nil
 		return 0
 	}
@@ -182,10 +187,12 @@ func (d *decoder) bytes() []byte {
 func (d *decoder) text() string { return string(d.bytes()) }
 
 func (d *decoder) token() int32 {
-	n := d.number()
-	if n > math.MaxUint32 {
-		d.bad = true
+	n, used := binary.Uvarint(d.b)
+	if used <= 0 || n > math.MaxUint32 {
+		d.bad, d.b = true, nil
+		return 0
 	}
+	d.b = d.b[used:]
 	return int32(uint32(n))
 }
 

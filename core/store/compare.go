@@ -162,6 +162,10 @@ func Remove(dir string) error {
 		return err
 	}
 	defer f.Close()
+	// Without run.json it is a run no more, should we die before the rest is gone.
+	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil {
+		return unwritable(dir, err)
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return unwritable(dir, err)
 	}

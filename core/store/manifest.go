@@ -62,6 +62,11 @@ type Part struct {
 // Mine reports whether a cell is this run's.
 func (m *Manifest) Mine(cell int) bool { return m.Part == nil || cell%m.Part.Of == m.Part.Index }
 
+// holds reports whether a sample is one of this run's.
+func (m *Manifest) holds(cell, sample int) bool {
+	return cell >= 0 && cell < m.Cells && sample >= 0 && sample < m.Samples && m.Mine(cell)
+}
+
 // Total returns how many samples the run is to have.
 func (m *Manifest) Total() int {
 	if m.Part == nil {
@@ -144,16 +149,21 @@ func parseManifest(data []byte, path string) (*Manifest, error) {
 	switch {
 	case m.Cells < 1 || m.Cells > mostCells || m.Samples < 1 || m.Samples > mostSamples:
 		return nil, fault.New(fault.Data, op, path, "it is damaged: %d cells of %d samples", m.Cells, m.Samples)
+	case m.Samples > mostRecords/m.Cells:
+		return nil, fault.New(fault.Limit, op, path, "%d cells of %d samples are more than %d samples", m.Cells, m.Samples, mostRecords).Fix("split it into several sweeps")
 	case m.Part != nil && (m.Part.Of < 1 || m.Part.Index < 0 || m.Part.Index >= m.Part.Of):
 		return nil, fault.New(fault.Data, op, path, "it is damaged: shard %d of %d", m.Part.Index, m.Part.Of)
 	}
 	return &m, nil
 }
 
-// The largest numbers a run may have, those of core/sweep.
+// The largest numbers a run may have, those of core/sweep, and the most samples
+// in all: for each of them a process that writes the run keeps a bit, and one that
+// makes its tables 40 bytes.
 const (
 	mostCells   = 1_000_000
 	mostSamples = 1_000_000
+	mostRecords = 200_000_000
 )
 
 // encode returns the bytes of run.json.

@@ -53,7 +53,7 @@ func (s *Stored) Progress() (records, failures int, state State, err error) {
 	}
 	switch {
 	case f != nil:
-		x, err := scan(f, size, f.Name())
+		x, err := scan(f, size, f.Name(), s.Manifest)
 		if closeErr := f.Close(); err == nil {
 			err = closeErr
 		}
@@ -91,7 +91,10 @@ func (s *Stored) Progress() (records, failures int, state State, err error) {
 // they are wanted. A table that is damaged is an error that names it.
 func (s *Stored) Records(steps bool, visit func(*Record) error) error {
 	if !complete(s.Dir) {
-		return readLogs([]string{filepath.Join(s.Dir, logFile)}, visit)
+		found, err := readLogs([]string{filepath.Join(s.Dir, logFile)}, s.Manifest, visit)
+		if found || err != nil || !complete(s.Dir) { // its writer may have finished it in between
+			return err
+		}
 	}
 	t := &reader{}
 	defer t.close()
@@ -142,8 +145,11 @@ func (t *reader) close() {
 
 func (t *reader) next() (*Record, error) {
 	row, err := t.samples.next()
-	if row == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if row == nil {
+		return nil, t.rest()
 	}
 	r := row.record()
 	for t.step != nil && t.step.Cell == row.Cell && t.step.Sample == row.Sample {
@@ -160,6 +166,17 @@ func (t *reader) next() (*Record, error) {
 		}
 	}
 	return &r, nil
+}
+
+// rest is an error when steps or stages are left that are no sample's.
+func (t *reader) rest() error {
+	switch {
+	case t.step != nil:
+		return fault.New(fault.Data, op, t.steps.path, "it has steps that are no sample's: cell %d, sample %d, step %d", t.step.Cell, t.step.Sample, t.step.Step)
+	case t.stage != nil:
+		return fault.New(fault.Data, op, t.stages.path, "it has stages that are no step's: cell %d, sample %d, step %d", t.stage.Cell, t.stage.Sample, t.stage.Step)
+	}
+	return nil
 }
 
 // Entry is a run of a list.

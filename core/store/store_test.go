@@ -469,6 +469,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		{"no JSON", `{"schema":`, "damaged"},
 		{"no cells", `{"schema":"lab/sweep/1","cells":0,"samples":1}`, "damaged"},
 		{"too many", `{"schema":"lab/sweep/1","cells":100000000,"samples":1}`, "damaged"},
+		{"too many samples in all", `{"schema":"lab/sweep/1","cells":1000000,"samples":1000000}`, "are more than"},
 		{"odd part", `{"schema":"lab/sweep/1","cells":1,"samples":1,"shard":{"index":3,"of":2}}`, "damaged"},
 	}
 	for _, r := range rows {
@@ -553,7 +554,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(log[:len(log)-3])
 	f.Add(append([]byte("xx"), log...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, err := scan(bytes.NewReader(data), int64(len(data)), "log")
+		x, err := scan(bytes.NewReader(data), int64(len(data)), "log", &Manifest{Cells: mostCells, Samples: mostSamples})
 		if err != nil {
 			t.Fatal(err)
 		}

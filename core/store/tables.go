@@ -234,22 +234,25 @@ type opened[T any] struct {
 // openTable opens a table for reading. Files are hostile: whatever the library
 // makes of a damaged one, a panic too, is a data error that names it.
 func openTable[T any](path string) (t *opened[T], err error) {
-	defer damaged(path, &err)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
+	defer damaged(path, &err)
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
 	p, err := parquet.OpenFile(f, info.Size())
 	if err != nil {
-		_ = f.Close()
 		return nil, fault.New(fault.Data, op, path, "it is damaged: %v", err)
 	}
 	if want := parquet.SchemaOf(new(T)); !parquet.EqualNodes(p.Schema(), want) {
-		_ = f.Close()
 		return nil, fault.New(fault.Data, op, path, "its columns are not those of a run")
 	}
 	return &opened[T]{f: f, r: parquet.NewGenericReader[T](p), path: path}, nil
