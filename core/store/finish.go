@@ -44,7 +44,7 @@ func (r *Run) Finish() (bool, error) {
 
 // writeTables writes the tables of dir from logs that together hold all records.
 func writeTables(dir string, m *Manifest, logs []string) error {
-	t, err := newTables(dir, m.Ledger)
+	t, err := newTables(dir, m)
 	if err == nil {
 		next := 0
 		_, err = readLogs(logs, m, func(r *Record) error {

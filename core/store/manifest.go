@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/trace"
 )
@@ -41,13 +42,14 @@ func ManifestPath(dir string) string { return filepath.Join(dir, manifestFile) }
 type Manifest struct {
 	Format  string          `json:"schema"` // "lab/sweep/1"
 	Name    string          `json:"name"`
-	Spec    json.RawMessage `json:"spec"`            // as it was written: core/sweep.Spec
-	Axes    []string        `json:"axes"`            // columns of cells.parquet that the grid varies
-	Cells   int             `json:"cells"`           // of the whole sweep, whatever the part
-	Samples int             `json:"samples"`         // of each cell
-	Ledger  bool            `json:"ledger"`          // steps and stages are kept
-	Part    *Part           `json:"shard,omitempty"` // nil: all cells
-	Used    json.RawMessage `json:"used"`            // models, plugins and chains with their digests
+	Spec    json.RawMessage `json:"spec"`             // as it was written: core/sweep.Spec
+	Axes    []string        `json:"axes"`             // columns of cells.parquet that the grid varies
+	Cells   int             `json:"cells"`            // of the whole sweep, whatever the part
+	Samples int             `json:"samples"`          // of each cell
+	Ledger  bool            `json:"ledger"`           // steps and stages are kept
+	Scores  string          `json:"scores,omitempty"` // which are kept, see [ParseRecording]
+	Part    *Part           `json:"shard,omitempty"`  // nil: all cells
+	Used    json.RawMessage `json:"used"`             // models, plugins and chains with their digests
 	Source  json.RawMessage `json:"source,omitempty"`
 	Lab     string          `json:"lab"` // version that made it
 }
@@ -96,8 +98,9 @@ type Session struct {
 type Record struct {
 	Cell, Sample int
 	PromptTokens int
-	Trace        trace.Sample // its index is Sample
-	Failure      string       // why there is no sample, "" when there is one
+	Trace        trace.Sample  // its index is Sample
+	Scores       []dist.Scores // what the model gave at each step, where the run keeps it: see [Recording.Row]
+	Failure      string        // why there is no sample, "" when there is one
 }
 
 // The files of a run folder.
@@ -110,6 +113,7 @@ const (
 	samplesFile  = "samples.parquet"
 	stepsFile    = "steps.parquet"
 	stagesFile   = "stages.parquet"
+	scoresFile   = "scores.parquet"
 )
 
 // mostManifest bounds run.json and lines of sessions.jsonl when they are read.
@@ -153,6 +157,9 @@ func parseManifest(data []byte, path string) (*Manifest, error) {
 		return nil, fault.New(fault.Limit, op, path, "%d cells of %d samples are more than %d samples", m.Cells, m.Samples, mostRecords).Fix("split it into several sweeps")
 	case m.Part != nil && (m.Part.Of < 1 || m.Part.Index < 0 || m.Part.Index >= m.Part.Of):
 		return nil, fault.New(fault.Data, op, path, "it is damaged: shard %d of %d", m.Part.Index, m.Part.Of)
+	}
+	if _, err := ParseRecording(m.Scores); err != nil {
+		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
 	return &m, nil
 }

@@ -28,6 +28,7 @@ type Run struct {
 	failed map[[2]uint32]bool
 	stored int
 	enc    encoder
+	keeps  Recording
 	broken error // the log cannot be written any more
 	done   bool  // everything is there, tables included
 
@@ -74,7 +75,7 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return nil, errors.Join(fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("resume it, or choose another folder"), unlock(r.lock))
 	}
-	if err := leftovers(dir, logFile, samplesFile, stepsFile, stagesFile); err != nil {
+	if err := leftovers(dir, logFile, samplesFile, stepsFile, stagesFile, scoresFile); err != nil {
 		return nil, errors.Join(err, unlock(r.lock))
 	}
 	err = writeCells(filepath.Join(dir, cellsFile), m.Cells, cells)
@@ -125,6 +126,11 @@ func Resume(dir string) (*Run, error) {
 func (r *Run) open() error {
 	r.has = make([]uint64, (r.Manifest.Cells*r.Manifest.Samples+63)/64)
 	r.failed = map[[2]uint32]bool{}
+	keeps, err := ParseRecording(r.Manifest.Scores)
+	if err != nil {
+		return err
+	}
+	r.keeps = keeps
 	path := filepath.Join(r.Dir, logFile)
 	old, size, err := openLog(path)
 	if err != nil {
@@ -235,6 +241,9 @@ func (r *Run) Put(rec Record) error {
 	}
 	if r.syncErr != nil {
 		return unwritable(r.Dir, r.syncErr)
+	}
+	if err := r.keeps.check(&rec); err != nil {
+		return err
 	}
 	frame, err := r.enc.frame(&rec)
 	if err != nil {
