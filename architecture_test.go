@@ -59,7 +59,7 @@ var allowed = []struct {
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
-	{"core/script/std", []string{"core/script", "core/experiment", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
+	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
 		"core/trace", "core/plugin/param", "core/plugin/model", "core/plugin/sampler"}},
 	{"plugins/samplers/...", []string{"core/dist/...", "core/watermark", "core/seed", "github.com/santhosh-tekuri/jsonschema/v6", "core/plugin", "core/plugin/param", "core/plugin/sampler", "plugins/samplers/..."}},
 	{"plugins/python", []string{"core/plugin", "core/plugin/host"}}, // its tests; the package itself holds Python

@@ -59,7 +59,7 @@ type benchTestJSON struct {
 	FLOPs     float64     `json:"flops_per_second,omitempty"`
 	Moved     float64     `json:"bytes_per_second_moved,omitempty"`
 	OfMemory  float64     `json:"share_of_memory_bandwidth,omitempty"`
-	Usage     usageJSON   `json:"usage"`
+	Usage     model.Usage `json:"usage"`
 	// Of a fork: what it costs beside reading the prompt.
 	PrefillSeconds *spreadJSON `json:"fork_prefill_seconds,omitempty"`
 	OfPrefill      trace.Real  `json:"share_of_prefill,omitempty"`
@@ -80,7 +80,7 @@ func spread(x []float64) spreadJSON {
 }
 
 func newBenchTest(t *bench.Throughput, memory *memoryJSON) benchTestJSON {
-	out := benchTestJSON{Model: t.Model, Test: t.Name(), Batch: t.Batch, Tokens: t.Tokens, Rounds: len(t.Seconds), Seconds: spread(t.Seconds), Usage: usageJSON(t.Usage)}
+	out := benchTestJSON{Model: t.Model, Test: t.Name(), Batch: t.Batch, Tokens: t.Tokens, Rounds: len(t.Seconds), Seconds: spread(t.Seconds), Usage: t.Usage}
 	if t.Test == "fork" {
 		p := spread(t.Prefill)
 		out.PrefillSeconds, out.OfPrefill = &p, trace.Real(out.Seconds.Median/p.Median)

@@ -29,20 +29,9 @@ type generateReport struct {
 	MaxTokens   int                    `json:"max_tokens"`
 	StopStrings []string               `json:"stop_strings,omitempty"`
 	Samples     []trace.Sample         `json:"samples"`
-	Usage       usageJSON              `json:"usage"`
+	Usage       model.Usage            `json:"usage"`
 	Warnings    []string               `json:"warnings,omitempty"`
 	Interrupted bool                   `json:"interrupted,omitempty"`
-}
-
-type usageJSON struct {
-	PrefillTokens  int64   `json:"prefill_tokens"`
-	DecodeTokens   int64   `json:"decode_tokens"`
-	PrefillSeconds float64 `json:"prefill_seconds"`
-	DecodeSeconds  float64 `json:"decode_seconds"`
-	FLOPs          int64   `json:"flops"`
-	BytesMoved     int64   `json:"bytes_moved"`
-	CacheBytes     int64   `json:"cache_bytes"`
-	CachedTokens   int64   `json:"cached_tokens"`
 }
 
 type generateFlags struct {
@@ -144,7 +133,7 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 			return err
 		}
 		report = &generateReport{Schema: "lab/generate/1", Prompt: string(text), Chain: c.String(), Effective: c.Effective(),
-			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: started(r.Samples), Usage: usageJSON(r.Usage),
+			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: started(r.Samples), Usage: r.Usage,
 			Warnings: r.Warnings, Interrupted: err != nil && fault.KindOf(err) == fault.Interrupted}
 		return err
 	}

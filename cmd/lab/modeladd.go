@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -45,6 +46,7 @@ type (
 func modelAddCommand(s *settings) *cobra.Command {
 	var opt shelf.AddOptions
 	var copyFile bool
+	var tokenEnv string
 	cmd := &cobra.Command{
 		Use:   "add PATH|URL",
 		Short: "Put a GGUF file into the model folder, under a name",
@@ -53,11 +55,16 @@ a copy of the file at PATH, the file itself where it is with --link, or what htt
 brings from URL. Of a split model (NAME-00001-of-00003.gguf) every part is taken,
 whichever is given. The sha256 is shown and recorded; --sha256 compares it.
 
+Where a site asks who fetches, --token-env names the environment variable that
+holds its access token. It is shown to the machine of URL alone, by https alone,
+and written nowhere.
+
 A transfer that is interrupted stays, and the same command goes on with it. The
 model is in its place only when all of it is there and its header has been read.`,
 		Example: `  lab model add ~/Downloads/llama-1b-q8_0.gguf --name llama-1b
   lab model add /data/llama-70b-00001-of-00004.gguf --link
-  lab model add https://example.org/llama-1b.gguf --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
+  lab model add https://example.org/llama-1b.gguf --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+  lab model add https://example.org/gated/llama-1b.gguf --token-env SITE_TOKEN`,
 		Args: oneArg("the path or the address of a GGUF file", "lab model add ~/Downloads/llama-1b.gguf"),
 	}
 	f := cmd.Flags()
@@ -66,10 +73,15 @@ model is in its place only when all of it is there and its header has been read.
 	f.BoolVar(&opt.Link, "link", false, "leave the file where it is, and record its path")
 	f.BoolVar(&copyFile, "copy", false, "copy the file, which is the default")
 	f.BoolVar(&opt.Plain, "insecure-http", false, "fetch by http also from other machines")
+	f.StringVar(&tokenEnv, "token-env", "", "environment variable that holds the access token of URL's site")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if opt.Link && copyFile {
 			return fault.New(fault.Usage, "lab model add", "", "--link and --copy exclude each other")
+		}
+		var err error
+		if opt.Token, err = accessToken(tokenEnv, cmd.Flags().Changed("token-env")); err != nil {
+			return err
 		}
 		out, err := addModel(s, cmd, args[0], opt)
 		if err != nil {
@@ -82,6 +94,21 @@ model is in its place only when all of it is there and its header has been read.
 		return nil
 	}
 	return cmd
+}
+
+// accessToken reads the token from the environment: on the command line, other users
+// of the machine and the shell's history would have it. The name is in no message:
+// it may be the token, given in its place.
+func accessToken(name string, given bool) (string, error) {
+	if !given {
+		return "", nil
+	}
+	token := os.Getenv(name)
+	if token == "" {
+		return "", fault.New(fault.Usage, "lab model add", "", "the environment variable that --token-env names is not there or empty").
+			Fix("give the name of the variable, not the token: export NAME=… and --token-env NAME")
+	}
+	return token, nil
 }
 
 func addModel(s *settings, cmd *cobra.Command, source string, opt shelf.AddOptions) (*modelAddReport, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -86,5 +87,57 @@ func TestAnInterruptedDownloadIsGoneOnWith(t *testing.T) {
 	}
 	if left, err := os.ReadDir(models); err != nil || len(left) != 2 {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// A file behind a gate comes with the token that the environment holds, and nothing
+// that lab writes holds it.
+func TestAGatedDownloadShowsTheTokenOfTheEnvironment(t *testing.T) {
+	data, err := os.ReadFile("../../plugins/models/transformer/tiny.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sesame" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		http.ServeContent(w, r, "m", time.Time{}, bytes.NewReader(data))
+	}))
+	defer web.Close()
+	root := filepath.Join(t.TempDir(), "root.pem")
+	if err := os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSL_CERT_FILE", root)
+	t.Setenv("SITE_TOKEN", "sesame")
+	models := filepath.Join(t.TempDir(), "models")
+	address := web.URL + "/far.gguf"
+	for _, r := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{address}, "--token-env"},
+		{[]string{address, "--token-env", "NO_SUCH_TOKEN"}, "is not there or empty"},
+		{[]string{address, "--token-env", ""}, "is not there or empty"},
+		{[]string{strings.Replace(address, "https:", "http:", 1), "--token-env", "SITE_TOKEN"}, "by https only"},
+		{[]string{"../../plugins/models/transformer/tiny.gguf", "--name", "far", "--token-env", "SITE_TOKEN"}, "for addresses"},
+	} {
+		if out, errOut, code := lab(t, models, nil, append([]string{"model", "add"}, r.args...)...); code != 2 || out != "" || !strings.Contains(errOut, r.says) {
+			t.Errorf("%q: code %d, %s%s", r.args, code, out, errOut)
+		}
+	}
+	out, errOut, code := lab(t, models, nil, "model", "add", address, "--token-env", "SITE_TOKEN")
+	if code != 0 || !strings.Contains(out, "added far: llama") {
+		t.Fatalf("code %d, %s%s", code, out, errOut)
+	}
+	files, err := os.ReadDir(models)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		if text, err := os.ReadFile(filepath.Join(models, f.Name())); err != nil || bytes.Contains(text, []byte("sesame")) {
+			t.Errorf("%s holds the token, %v", f.Name(), err)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/generate"
+	"lab/core/plugin/model"
 )
 
 // perplexityReport is the answer of lab perplexity; docs/json.md describes its
@@ -21,8 +22,8 @@ type perplexityReport struct {
 	Stride  int                    `json:"stride"`
 	Windows int                    `json:"windows"`
 	scoreSums
-	Usage       usageJSON `json:"usage"`
-	Interrupted bool      `json:"interrupted,omitempty"`
+	Usage       model.Usage `json:"usage"`
+	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
 func perplexityCommand(s *settings) *cobra.Command {
@@ -79,7 +80,7 @@ Lewis 2021 (sliding windows).`,
 				return err
 			}
 			report = &perplexityReport{Schema: "lab/perplexity/1", File: args[0], Window: out.Window, Stride: out.Stride, Windows: out.Windows,
-				scoreSums: newScoreSums(out), Usage: usageJSON(usage), Interrupted: fault.KindOf(err) == fault.Interrupted}
+				scoreSums: newScoreSums(out), Usage: usage, Interrupted: fault.KindOf(err) == fault.Interrupted}
 			return err
 		}
 		return s.with(cmd, []string{"models"}, work, func(record experiment.Record) error {

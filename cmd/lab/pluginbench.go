@@ -144,7 +144,7 @@ when they are few, else the first.`,
 
 func (b *benchFlags) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&b.samplers, "sampler", nil, "sampler of the plugin, with settings as in a chain; may be repeated")
-	f.StringArrayVar(&b.models, "model", nil, "open this with the plugin's backends (default the backends' own names); may be repeated")
+	f.StringArrayVar(&b.models, "model", nil, "open this with the plugin's backends: a path, or a name from lab model list (default the backends' own names); may be repeated")
 	f.IntSliceVar(&b.vocab, "vocab", []int{1000, 32_000, 262_144}, "sizes of the vocabulary, for samplers")
 	f.IntSliceVar(&b.batch, "batch", []int{1, 8}, "rows of a call")
 	f.StringSliceVar(&b.transports, "transport", []string{string(bench.Inline), string(bench.Plane)},
@@ -204,7 +204,7 @@ func (b *benchFlags) run(ctx context.Context, session *experiment.Session, name 
 	if len(b.samplers) > 0 && len(b.models) == 0 {
 		return r, nil // only these were asked for
 	}
-	subjects, tidy, err := b.subjects(ctx, h, info, r)
+	subjects, tidy, err := b.subjects(ctx, session, info, r)
 	defer tidy()
 	if err != nil || len(subjects) == 0 {
 		return r, err
@@ -263,31 +263,23 @@ func (b *benchFlags) cases(ctx context.Context, session *experiment.Session, nam
 
 // subjects opens the models that are measured. One that nobody asked for and
 // that does not open without a file is noted and left out.
-func (b *benchFlags) subjects(ctx context.Context, h *host.Host, info host.PluginInfo, r *benchReport) (out []bench.Subject, tidy func(), err error) {
+func (b *benchFlags) subjects(ctx context.Context, session *experiment.Session, info host.PluginInfo, r *benchReport) (out []bench.Subject, tidy func(), err error) {
+	h := session.Host()
+	var ours []interface{ Close() error } // the session closes its own
 	tidy = func() {
-		for _, s := range out {
-			_ = s.Model.Close()
-			if s.Local != nil {
-				_ = s.Local.Close()
-			}
+		for _, m := range ours {
+			_ = m.Close()
 		}
-	}
-	add := func(label, ref string) (*bench.Subject, error) {
-		m, err := h.OpenModel(ctx, ref, nil)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, bench.Subject{Label: label, Model: m})
-		return &out[len(out)-1], nil
 	}
 	for _, ref := range b.models {
-		s, err := add(ref, ref)
+		m, err := session.Model(ctx, ref, nil) // which knows the names of the model folder
 		if err != nil {
 			return out, tidy, err
 		}
-		if p := s.Model.Backend().Plugin; p != info.Name {
+		if p := m.Handle().Backend().Plugin; p != info.Name {
 			return out, tidy, fault.New(fault.Usage, "lab plugin bench", "", "--model %s is opened by plugin %q, not %q", fault.Quote(ref, 80), p, info.Name)
 		}
+		out = append(out, bench.Subject{Label: ref, Model: m.Handle()})
 	}
 	if len(b.models) > 0 {
 		return out, tidy, nil
@@ -296,7 +288,7 @@ func (b *benchFlags) subjects(ctx context.Context, h *host.Host, info host.Plugi
 		if d.Plugin != info.Name {
 			continue
 		}
-		s, err := add(d.Name, d.Qualified())
+		m, err := h.OpenModel(ctx, d.Qualified(), nil)
 		if err != nil {
 			if ctx.Err() != nil {
 				return out, tidy, err
@@ -304,11 +296,17 @@ func (b *benchFlags) subjects(ctx context.Context, h *host.Host, info host.Plugi
 			r.note("model %s was not measured: %v", d.Name, err)
 			continue
 		}
+		s := bench.Subject{Label: d.Name, Model: m}
+		ours = append(ours, m)
 		if info.Builtin {
 			if s.Local, err = localModel(ctx, d.Name); err != nil {
 				return out, tidy, err
 			}
+			if s.Local != nil {
+				ours = append(ours, s.Local)
+			}
 		}
+		out = append(out, s)
 	}
 	return out, tidy, nil
 }

@@ -57,6 +57,8 @@ type runFlags struct {
 	seed  uint64
 	out   string
 	watch bool
+
+	forceNew, retryFailed bool
 }
 
 func runCommand(s *settings) *cobra.Command {
@@ -67,7 +69,8 @@ func runCommand(s *settings) *cobra.Command {
 		Long: `Runs a Tengo script with the modules lab and plot. What the script prints goes to
 standard output, progress to standard error, figures and run.json (what was run:
 sources, settings, seed, chains, model and plugin digests) into a new folder
-under runs/, or into --out.
+under runs/, or into --out. Sweeps (lab.sweep) are kept in folders of their own
+under runs/: running the script again goes on with them, and finds finished ones.
 
 With --watch the script runs again whenever it, a file it imports or the source
 of a plugin given with --plugin changes; a run that is under way then is given
@@ -84,6 +87,8 @@ says otherwise, and may take as long as --timeout allows.`,
 	f.Uint64Var(&r.seed, "seed", 0, "run seed, lab.seed in the script")
 	f.StringVarP(&r.out, "out", "o", "", "folder for figures and run.json (default runs/SCRIPT-TIME)")
 	f.BoolVar(&r.watch, "watch", false, "run again whenever the script, what it imports or a --plugin changes, until Ctrl-C")
+	f.BoolVar(&r.forceNew, "force-new", false, "start the script's sweeps anew beside those that are there")
+	f.BoolVar(&r.retryFailed, "retry-failed", false, "try samples of sweeps that failed again")
 	s.pluginFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		values, err := r.check(args[0])
@@ -169,6 +174,8 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 	path, folder string, record *runRecord) error {
 	shown := newProgress(cmd.ErrOrStderr())
 	env := &std.Env{Session: session, Seed: r.seed, Args: args,
+		Sweeps: &std.Sweeps{Folder: runsFolder, Script: strings.TrimSuffix(filepath.Base(path), ".tengo"), Lab: version, ForceNew: r.forceNew, RetryFailed: r.retryFailed,
+			Stopping: func() { sayStopping(cmd) }},
 		Track: func(label string, total int) (func(finished, tokens int), func()) {
 			t := shown.Start(label, total)
 			return t.Step, t.Done

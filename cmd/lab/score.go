@@ -13,6 +13,7 @@ import (
 	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/generate"
+	"lab/core/plugin/model"
 	"lab/core/trace"
 	"lab/plots/canvas"
 )
@@ -26,8 +27,8 @@ type scoreReport struct {
 	Text         string                 `json:"text"`
 	Tokens       []scoredJSON           `json:"tokens"`
 	scoreSums
-	Usage       usageJSON `json:"usage"`
-	Interrupted bool      `json:"interrupted,omitempty"`
+	Usage       model.Usage `json:"usage"`
+	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
 // scoreSums are what is said of all tokens scored.
@@ -175,7 +176,7 @@ func runScore(s *settings, cmd *cobra.Command, g *scoreFlags, text []byte) error
 			return err
 		}
 		report = newScoreReport(m, g.prompt, text, out[0])
-		report.Usage, report.Interrupted = usageJSON(usage), fault.KindOf(err) == fault.Interrupted
+		report.Usage, report.Interrupted = usage, fault.KindOf(err) == fault.Interrupted
 		return err
 	}
 	return s.with(cmd, []string{"models"}, work, func(record experiment.Record) error {

@@ -12,6 +12,7 @@ import (
 	"lab/core/chain"
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/plugin/model"
 	"lab/core/plugin/param"
 	"lab/core/search"
 	"lab/core/trace"
@@ -28,7 +29,7 @@ type searchReport struct {
 	Seed        uint64                 `json:"seed"`
 	MaxTokens   int                    `json:"max_tokens"`
 	Settings    []chain.EffectiveSet   `json:"settings"`
-	Usage       usageJSON              `json:"usage"`
+	Usage       model.Usage            `json:"usage"`
 	Interrupted bool                   `json:"interrupted,omitempty"`
 	*search.Result
 }
@@ -114,7 +115,7 @@ func runSearch(s *settings, cmd *cobra.Command, g *searchFlags, text, prompt str
 			return err
 		}
 		report = &searchReport{Schema: "lab/search/1", Prompt: prompt, Chain: c.String(), Effective: c.Effective(), Seed: g.seed,
-			MaxTokens: g.maxTokens, Usage: usageJSON(r.Usage), Result: r,
+			MaxTokens: g.maxTokens, Usage: r.Usage, Result: r,
 			Interrupted: err != nil && fault.KindOf(err) == fault.Interrupted}
 		for _, v := range set {
 			report.Settings = append(report.Settings, chain.EffectiveSet{Name: v.Name, Value: v.Value, Origin: v.Origin})

@@ -17,27 +17,28 @@ import (
 
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/plugin/model"
 	"lab/core/store"
 	"lab/core/sweep"
 )
 
 // sweepReport is the answer of lab sweep; docs/json.md describes it.
 type sweepReport struct {
-	Schema   string    `json:"schema"`
-	Run      string    `json:"run"` // its folder
-	Resumed  bool      `json:"resumed"`
-	Complete bool      `json:"complete"`
-	Cells    int       `json:"cells"`
-	Samples  int       `json:"samples"` // of each cell
-	Shard    string    `json:"shard,omitempty"`
-	Total    int       `json:"of"`      // samples that the run is to have
-	Records  int       `json:"records"` // that it has
-	Failures int       `json:"failed"`  // of them
-	Finished int       `json:"finished"`
-	Kept     int       `json:"kept"`
-	Tokens   int       `json:"tokens"`
-	Usage    usageJSON `json:"usage"`
-	Warnings []string  `json:"warnings"`
+	Schema   string      `json:"schema"`
+	Run      string      `json:"run"` // its folder
+	Resumed  bool        `json:"resumed"`
+	Complete bool        `json:"complete"`
+	Cells    int         `json:"cells"`
+	Samples  int         `json:"samples"` // of each cell
+	Shard    string      `json:"shard,omitempty"`
+	Total    int         `json:"of"`      // samples that the run is to have
+	Records  int         `json:"records"` // that it has
+	Failures int         `json:"failed"`  // of them
+	Finished int         `json:"finished"`
+	Kept     int         `json:"kept"`
+	Tokens   int         `json:"tokens"`
+	Usage    model.Usage `json:"usage"`
+	Warnings []string    `json:"warnings"`
 }
 
 type sweepFlags struct {
@@ -152,6 +153,7 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 	opt.Stopping = func() bool { return interrupted.Err() != nil }
 	cmd.SetContext(context.WithoutCancel(interrupted))
 	defer cmd.SetContext(interrupted)
+	defer context.AfterFunc(interrupted, func() { sayStopping(cmd) })()
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
 		plan, err := sweep.New(ctx, session, spec)
 		if err != nil {
@@ -170,7 +172,7 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 		}
 		report = &sweepReport{Schema: "lab/sweep-report/1", Run: o.Dir, Resumed: o.Resumed, Complete: o.Complete, Cells: len(plan.Cells), Samples: plan.Samples,
 			Total: total, Records: o.Records, Failures: o.Failures, Finished: o.Finished, Kept: o.Kept, Tokens: o.Tokens,
-			Usage: usageJSON(o.Usage), Warnings: append([]string{}, o.Warnings...)}
+			Usage: o.Usage, Warnings: append([]string{}, o.Warnings...)}
 		if at.Part != nil {
 			report.Shard = fmt.Sprintf("%d/%d", at.Part.Index+1, at.Part.Of)
 		}
@@ -180,6 +182,11 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 		return err
 	}, nil)
 	return report, err
+}
+
+// sayStopping says what the first interrupt of a sweep does.
+func sayStopping(cmd *cobra.Command) {
+	fmt.Fprintln(cmd.ErrOrStderr(), "finishing the samples under way; Ctrl-C again stops at once, and keeps what is finished")
 }
 
 func (r *sweepReport) write(w io.Writer) error {

@@ -61,5 +61,13 @@ func (t *transfer) hop(req *http.Request, via []*http.Request) error {
 		return fault.New(fault.Data, "fetch", t.name, "%s redirects from https to %s, which is refused", before.Host, fault.Quote(req.URL.Scheme, 20))
 	}
 	req.Header.Del("Referer")
+	// The client's own rule would show the token to machines within the first one's
+	// domain as well, and to other ports.
+	if before := via[len(via)-1]; t.opt.Token != "" {
+		req.Header.Del(tokenHeader)
+		if tokenOf(before) != "" && origin(before.URL) == origin(req.URL) {
+			req.Header.Set(tokenHeader, tokenOf(before))
+		}
+	}
 	return allowed(req.URL, t.opt.Plain)
 }

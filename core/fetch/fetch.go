@@ -4,7 +4,7 @@
 // A server is not believed: what it promises (a length, a range, a validator) is
 // checked against what arrives, redirections are few and never lead away from
 // encryption, and what may be secret in an address, its user and its query, is
-// in no message and no file. Certificates are verified as the system does.
+// in no message and no file; nor is an access token, which goes to one server. Certificates are verified as the system does.
 //
 // Not here: what the bytes mean, checksums of a publisher (the caller compares
 // [Result.SHA256]), several connections at once. Start with [File].
@@ -26,6 +26,10 @@ import (
 type Options struct {
 	// Plain allows http also to machines other than this one.
 	Plain bool
+	// Token is shown to the server of the address as a bearer token (RFC 6750), by
+	// https alone, and to no other that it redirects to; empty for none. It is in no
+	// message and no file.
+	Token string
 	// Begins are the bytes that the file must begin with; anything else ends the
 	// transfer at once.
 	Begins string
@@ -69,13 +73,17 @@ const (
 // fetches only what is missing, provided the server says that the file is the
 // same and can send a piece; otherwise it starts again.
 //
-// Errors: usage for an address that is refused or leads nowhere; model for a
+// Errors: usage for an address that is refused or leads nowhere, a token that
+// cannot be sent and a server that wants another one; model for a
 // server or network that fails; data for a server that breaks its promises or a
 // file that begins otherwise; limit for one that is too large; interrupted when
 // ctx ends.
 func File(ctx context.Context, address, part string, opt Options) (Result, error) {
 	from, err := parse(address, opt.Plain)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := checkToken(from, opt.Token); err != nil {
 		return Result{}, err
 	}
 	t := &transfer{from: from, name: fault.Quote(Redact(address), 200), opt: opt, sum: sha256.New()}

@@ -100,6 +100,9 @@ func (t *transfer) attempt(ctx context.Context) (done bool, err error) {
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "lab")
+	if t.opt.Token != "" {
+		req.Header.Set(tokenHeader, tokenScheme+t.opt.Token)
+	}
 	if t.have > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.have))
 		req.Header.Set("If-Range", t.state.validator())
@@ -220,8 +223,7 @@ func (t *transfer) status(resp *http.Response) error {
 	case code == http.StatusNotFound || code == http.StatusGone:
 		return fault.New(fault.Usage, "fetch", t.name, "%s", what).Fix("check the address")
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return fault.New(fault.Usage, "fetch", t.name, "%s", what).
-			Fix("fetch the file with the program of that site, and add it by its path")
+		return t.gated(resp, what)
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
 		if seconds := number(resp.Header.Get("Retry-After")); seconds > 0 {
 			t.asked = time.Duration(min(seconds, int64(mostWait/time.Second))) * time.Second

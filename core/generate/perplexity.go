@@ -28,6 +28,9 @@ const defaultWindow = 2048
 // with a token, every window starts with it, and the first token of the text
 // counts; else the first token has no context and does not count.
 //
+// Unlike [Engine.Score] it finds nothing evaluated: a token of a window either wants
+// scores, or stood elsewhere in the window before.
+//
 // Errors and interrupts are those of [Engine.Score]; windows that do not fit the
 // model are usage errors. A token of probability 0 ends the work with an infinite
 // sum. The measure is that of Jelinek, Mercer, Bahl and Baker 1977; the windows are

@@ -65,8 +65,10 @@ func (s *Scoring) LnP() float64 { return -s.Bits * math.Ln2 }
 // probability 0 ends its text with a surprisal of +Inf, since what follows has
 // no distribution under a model that rules the prefix out.
 //
-// Texts advance together and share what they have in common; each result is what
-// the text alone would give, bit for bit with a deterministic model. Errors:
+// Texts advance together and share what they have in common, and a prompt of some
+// length is kept as that of a run is: what the model holds of it already is counted
+// as cached and not read again. Each result is what the text alone would give, bit
+// for bit with a deterministic model. Errors:
 // usage for a text whose first token has no context, limit for one that exceeds
 // the model's context. When ctx ends, what was scored so far is returned with an
 // error of kind Interrupted.
@@ -85,7 +87,10 @@ func (e *Engine) Score(ctx context.Context, prompt []byte, texts [][]byte, opt S
 		s.items = append(s.items, item)
 		s.total += item.out.Total
 	}
-	err := s.run(ctx)
+	err := s.keepPrompt(ctx)
+	if err == nil {
+		err = s.run(ctx)
+	}
 	out := make([]*Scoring, len(s.items))
 	for i, item := range s.items {
 		out[i] = item.out

@@ -112,8 +112,8 @@ func TestTextsTogetherEqualTextsAlone(t *testing.T) {
 		if most := read - int64(len(texts)-1)*int64(len(prompt)-1); usage.DecodeTokens > most {
 			t.Errorf("%d tokens were read, want at most %d: the prompt is read once", usage.DecodeTokens, most)
 		}
-		if len(m.seqs) != 0 {
-			t.Errorf("%d sequences were left behind", len(m.seqs))
+		if n := m.left(); n != 0 {
+			t.Errorf("%d sequences were left behind", n)
 		}
 		if m.peak > 2*scoreStems {
 			t.Errorf("%d sequences at once", m.peak)

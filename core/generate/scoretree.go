@@ -34,6 +34,7 @@ type scorer struct {
 	op    string // for messages
 	opt   ScoreOptions
 	items []*scoreItem
+	head  *prefix // with which all texts begin, pinned; nil: none is kept
 
 	scored, total int
 	usage         model.Usage
@@ -95,6 +96,28 @@ func newStem(parent *stem, texts []*scoreItem, from int) *stem {
 	return st
 }
 
+// keepPrompt has what comes before every text evaluated, or finds it evaluated: the
+// prompt, up to the first token that is scored of any text. A model that is not
+// deterministic keeps none, and a short one is not worth it.
+func (s *scorer) keepPrompt(ctx context.Context) error {
+	if len(s.items) == 0 {
+		return nil
+	}
+	tokens := s.items[0].tokens[:s.items[0].start]
+	for _, t := range s.items[1:] { // one prompt, of which a text may take the end
+		tokens = tokens[:min(len(tokens), t.start)]
+	}
+	if len(tokens) < leastShared || !s.e.info.Deterministic {
+		return nil
+	}
+	held, err := s.e.prefill(ctx, &s.usage, tokens)
+	if err != nil {
+		return err
+	}
+	s.head = held[0]
+	return nil
+}
+
 // run scores all items.
 func (s *scorer) run(ctx context.Context) error {
 	byFirst := map[int32][]*scoreItem{}
@@ -140,6 +163,9 @@ func (s *scorer) borrow() {
 }
 
 func (s *scorer) close() {
+	if s.head != nil {
+		s.e.unpin(s.head)
+	}
 	for seq := range s.live {
 		s.e.free(seq)
 	}
@@ -163,6 +189,10 @@ func (s *scorer) start(ctx context.Context) error {
 		st := s.waiting[len(s.waiting)-1]
 		s.waiting = s.waiting[:len(s.waiting)-1]
 		switch p := st.parent; {
+		case p == nil && s.head != nil: // there is one such stem
+			if err := s.afterHead(ctx, st); err != nil {
+				return err
+			}
 		case p == nil:
 			s.e.seq++
 			st.seq = s.e.seq
@@ -181,6 +211,20 @@ func (s *scorer) start(ctx context.Context) error {
 		s.active = append(s.active, st)
 	}
 	return nil
+}
+
+// afterHead starts a stem where the kept prompt ends, and scores the token there.
+func (s *scorer) afterHead(ctx context.Context, st *stem) error {
+	s.e.seq++
+	st.seq, st.held = s.e.seq, len(s.head.tokens)
+	if err := s.e.m.Edit(ctx, []model.Edit{{Op: model.Fork, Seq: s.head.seq, To: st.seq, Length: st.held}}); err != nil {
+		return err
+	}
+	s.live[st.seq] = true
+	row := s.head.row
+	s.e.unpin(s.head) // the model may drop it when it needs the room
+	s.head = nil
+	return s.take(st, &model.Input{Start: st.held - 1, Scores: []dist.Scores{row}})
 }
 
 // step makes one forward call and takes what it says.

@@ -32,6 +32,7 @@ type AddOptions struct {
 	SHA256 []string // expected, one of each part; nil: none is
 	Link   bool     // keep the path of a file instead of a copy
 	Plain  bool     // fetch by http from other machines
+	Token  string   // shown to the server of an address; see fetch.Options
 	// Progress is told the bytes of part i of n that are there; total is -1 when it
 	// is not known.
 	Progress  func(i, n int, done, total int64)
@@ -70,6 +71,9 @@ func (s *Shelf) Add(ctx context.Context, source string, opt AddOptions) (Entry, 
 	}
 	if opt.Link && IsAddress(source) {
 		return Entry{}, fault.New(fault.Usage, "lab model add", "", "--link is for files on this machine")
+	}
+	if opt.Token != "" && !IsAddress(source) {
+		return Entry{}, fault.New(fault.Usage, "lab model add", "", "an access token is for addresses, not for files on this machine")
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Entry{}, fault.Wrap(err, fault.Usage, "model folder", fault.Quote(s.Dir, 200)).Fix("choose another with LAB_MODELS")
@@ -207,7 +211,7 @@ func (s *Shelf) bring(ctx context.Context, e Entry, parts, sums []string, opt Ad
 
 // fetched brings one part over the network to the path to.
 func (s *Shelf) fetched(ctx context.Context, address, to string, f File, i, n int, opt AddOptions) (File, error) {
-	done, err := fetch.File(ctx, address, to, fetch.Options{Plain: opt.Plain, Begins: "GGUF", Note: opt.Note, Transport: opt.Transport,
+	done, err := fetch.File(ctx, address, to, fetch.Options{Plain: opt.Plain, Token: opt.Token, Begins: "GGUF", Note: opt.Note, Transport: opt.Transport,
 		Room:     func() (int64, error) { return room(s.Dir) },
 		Progress: func(done, total int64) { opt.Progress(i, n, done, total) }})
 	if err != nil {

@@ -182,33 +182,58 @@ func (p *Plan) Uses(ctx context.Context) experiment.Record {
 
 // columns are those of cells.parquet: every setting, then the stages of the grid.
 func (p *Plan) columns() []store.Column {
-	names := []string{"prompt", "model", "chain", "search", "seed", "max_tokens", "stop"}
-	out := make([]store.Column, len(names), len(names)+len(p.Axes))
-	for i, n := range names {
-		out[i].Name = n
-	}
+	var out []store.Column
+	at := map[string]int{}
 	for i := range p.Cells {
-		c := &p.Cells[i]
-		var search, stop any
-		if c.Search != "" {
-			search = c.Search
-		}
-		if len(c.Stop) > 0 {
-			stop = show(c.Stop)
-		}
-		for j, v := range []any{c.Prompt, c.Model, c.Chain.String(), search, int64(c.Seed), int64(c.MaxTokens), stop} {
-			out[j].Values = append(out[j].Values, v)
+		for _, v := range p.values(i) {
+			if _, ok := at[v.name]; !ok {
+				at[v.name] = len(out)
+				out = append(out, store.Column{Name: v.name, Values: make([]any, 0, len(p.Cells))})
+			}
+			c := &out[at[v.name]]
+			c.Values = append(c.Values, v.value)
 		}
 	}
+	return out
+}
+
+// named is one setting of a cell.
+type named struct {
+	name  string
+	value any // nil where there is none
+}
+
+// values returns every setting of a cell, the same names for each cell.
+func (p *Plan) values(cell int) []named {
+	c := &p.Cells[cell]
+	out := []named{{"prompt", c.Prompt}, {"model", c.Model}, {"chain", c.Chain.String()}, {"search", nil},
+		{"seed", int64(c.Seed)}, {"max_tokens", int64(c.MaxTokens)}, {"stop", nil}}
+	if c.Search != "" {
+		out[3].value = c.Search
+	}
+	if len(c.Stop) > 0 {
+		out[6].value = show(c.Stop)
+	}
+	names, _ := Keys()
 	for i, a := range p.Axes {
 		if slices.Contains(names, a) {
 			continue
 		}
-		column := store.Column{Name: a}
-		for j := range p.Cells {
-			column.Values = append(column.Values, p.Cells[j].Values[i])
+		v := c.Values[i]
+		if v == Off {
+			v = nil
 		}
-		out = append(out, column)
+		out = append(out, named{a, v})
+	}
+	return out
+}
+
+// Columns returns the settings of a cell by name, with its index as "cell";
+// those that it lacks, and stages that are off, are nil.
+func (p *Plan) Columns(cell int) map[string]any {
+	out := map[string]any{"cell": int64(cell)}
+	for _, v := range p.values(cell) {
+		out[v.name] = v.value
 	}
 	return out
 }

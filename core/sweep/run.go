@@ -233,6 +233,9 @@ func (r *running) wanted(w work) bool {
 // fail keeps a failure, or ends the run with it when that is wanted.
 func (r *running) fail(w work, err error) error {
 	c := &r.plan.Cells[w.cell]
+	if fault.KindOf(err) == fault.Interrupted { // of a function of a script, say: no fault of the sample's
+		return err
+	}
 	if r.opt.FailFast {
 		return fault.Wrap(err, fault.KindOf(err), op, fmt.Sprintf("%s, sample %d", c.name(r.plan.Axes), w.sample))
 	}

@@ -82,7 +82,7 @@ func (p *plug) start(ctx context.Context) (*instance, error) {
 			proc, failed = child.Start(child.Config{
 				Argv:   p.cmd.Argv,
 				Env:    append(p.environment(), env...),
-				Line:   forward(p.log),
+				Line:   forward(p.log, &p.crashes),
 				Keeper: keeper,
 			})
 			if failed != nil {

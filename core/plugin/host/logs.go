@@ -6,12 +6,42 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// forward returns what turns a plugin's lines into records of the host: plain
-// ones at info level, those of a crash at error level, and JSON objects as
-// slog or hclog write them at their own level with their own attributes.
-func forward(log *slog.Logger) func(stdout bool, line string) {
+// crashes are the lines by which a plugin's processes said that they ended. Each is
+// an error once: a start that fails is tried again by whoever needs the plugin next.
+type crashes struct {
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+// mostCrashes bounds what is remembered of a plugin that always has another reason.
+const mostCrashes = 64
+
+// level is that of a line by which a process ended.
+func (c *crashes) level(line string) slog.Level {
+	line = line[:min(len(line), 400)]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said[line] {
+		return slog.LevelInfo
+	}
+	if len(c.said) < mostCrashes {
+		if c.said == nil {
+			c.said = map[string]bool{}
+		}
+		c.said[line] = true
+	}
+	return slog.LevelError
+}
+
+// forward returns what turns the lines of one process into records of the host:
+// plain ones at info level, that which names a crash at error level (a Go panic's
+// first, the exception below a Python traceback), and JSON objects as slog or hclog
+// write them at their own level with their own attributes.
+func forward(log *slog.Logger, seen *crashes) func(stdout bool, line string) {
+	traceback := false // only standard error is read so, by one goroutine
 	return func(stdout bool, line string) {
 		ctx := context.Background()
 		if stdout {
@@ -23,8 +53,14 @@ func forward(log *slog.Logger) func(stdout bool, line string) {
 			return
 		}
 		level := slog.LevelInfo
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "Traceback ") {
-			level = slog.LevelError
+		switch {
+		case strings.HasPrefix(line, "Traceback "):
+			traceback = true
+		case traceback && line != "" && line[0] != ' ':
+			traceback = false
+			level = seen.level(line)
+		case strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: "):
+			level = seen.level(line)
 		}
 		log.Log(ctx, level, line)
 	}

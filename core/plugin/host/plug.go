@@ -24,6 +24,7 @@ type plug struct {
 	builtin  bool
 	unpinned bool // the lock has no say about it
 	log      *slog.Logger
+	crashes  crashes
 	gate     chan struct{} // holds one token: the right to start or close
 	granted  []string      // variables it declared; belongs to whoever holds the gate
 

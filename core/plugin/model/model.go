@@ -197,14 +197,16 @@ type Edit struct {
 // Usage is what one call cost, as far as the backend can tell; the seconds are
 // the only part that is not deterministic.
 type Usage struct {
-	PrefillTokens, DecodeTokens   int64 // tokens of inputs longer than one, and of single ones
-	PrefillSeconds, DecodeSeconds float64
-	FLOPs                         int64 // 2 per multiply-add
-	BytesMoved                    int64 // weights and cache read, cache written
-	CacheBytes                    int64 // KV cache held after the call, all sequences
+	PrefillTokens  int64   `json:"prefill_tokens"` // tokens of inputs longer than one
+	DecodeTokens   int64   `json:"decode_tokens"`  // and of single ones
+	PrefillSeconds float64 `json:"prefill_seconds"`
+	DecodeSeconds  float64 `json:"decode_seconds"`
+	FLOPs          int64   `json:"flops"`       // 2 per multiply-add
+	BytesMoved     int64   `json:"bytes_moved"` // weights and cache read, cache written
+	CacheBytes     int64   `json:"cache_bytes"` // KV cache held after the call, all sequences
 	// CachedTokens are those of prompts that a sequence held already and nothing
 	// was evaluated for. The loop counts them, not the backend.
-	CachedTokens int64
+	CachedTokens int64 `json:"cached_tokens"`
 }
 
 // Add returns the sum of two usages; CacheBytes is the larger of the two, a

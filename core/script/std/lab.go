@@ -32,6 +32,9 @@ type Env struct {
 	// each step and at its end. Nil shows nothing.
 	Track func(label string, total int) (step func(finished, tokens int), done func())
 
+	// Sweeps says where sweeps are kept; nil: the script can make none.
+	Sweeps *Sweeps
+
 	mu   sync.Mutex
 	used map[string]any
 }
@@ -117,6 +120,7 @@ func Module(e *Env) script.Module {
 				},
 			},
 			samplerMember(e),
+			sweepMember(e),
 			importMember(e),
 			{
 				Name: "samplers", Doc: "Lists the names of the samplers of every plugin, and of those defined here.", Returns: "list of string",
@@ -139,7 +143,7 @@ func Module(e *Env) script.Module {
 		Classes: []script.Class{
 			(*Model)(nil).Class(), (*Chain)(nil).Class(), (*Distribution)(nil).Class(), (*Scoring)(nil).Class(), (*scored)(nil).Class(), (*token)(nil).Class(),
 			(*Sample)(nil).Class(), (*Conversation)(nil).Class(), (*step)(nil).Class(), (*stage)(nil).Class(), (*sequence)(nil).Class(),
-			(*Sampler)(nil).Class(), (*row)(nil).Class(), (*turn)(nil).Class(),
+			(*Sampler)(nil).Class(), (*row)(nil).Class(), (*turn)(nil).Class(), (*Run)(nil).Class(),
 		},
 	}
 }

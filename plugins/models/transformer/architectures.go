@@ -1,11 +1,6 @@
 package transformer
 
-import (
-	"math"
-
-	"lab/core/fault"
-	"lab/plugins/models/internal/gguf"
-)
+import "math"
 
 // architecture is how a family of models reads its metadata and computes.
 type architecture struct {
@@ -87,6 +82,7 @@ func qwen2() architecture {
 
 // qwen2moe: Yang et al. 2024, "Qwen2 Technical Report": qwen2 with experts, whose
 // weights are left as the softmax over all has them, beside one that all share.
+// In both mixtures of Qwen a layer may be an ordinary one.
 func qwen2moe() architecture {
 	a := qwen2()
 	a.name, a.read = "qwen2moe", func(m *meta, vocab int) hyper {
@@ -95,7 +91,7 @@ func qwen2moe() architecture {
 		h.experts.shared = m.whole("expert_shared_feed_forward_length", 1, maxWidth, h.ffn)
 		return h
 	}
-	a.block = replaceLast(a.block, expertFFN(silu), sharedExpert(silu))
+	a.block = replaceLast(a.block, ifStored(expertGate, expertFFN(silu), gatedFFN(silu)), ifStored(expertGate, sharedExpert(silu), nothing()))
 	return a
 }
 
@@ -108,7 +104,7 @@ func qwen3moe() architecture {
 		h.experts = readExperts(m, -1, true)
 		return h
 	}
-	a.block = replaceLast(a.block, expertFFN(silu))
+	a.block = replaceLast(a.block, ifStored(expertGate, expertFFN(silu), gatedFFN(silu)))
 	return a
 }
 
@@ -286,7 +282,6 @@ func readPhi2(m *meta, vocab int) hyper {
 	h := readDecoder(m, vocab, normEpsilon)
 	h.rope = readRotation(m, &h)
 	h.localRope = h.rope
-	_, h.stacked = m.file.Tensor("blk.0.attn_qkv.weight")
 	return h
 }
 
@@ -322,7 +317,9 @@ func readPhi3(m *meta, vocab int) hyper {
 }
 
 // stablelm: Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report", with
-// biases of queries, keys and values or without.
+// biases of queries, keys and values or without. The 12B model normalises heads,
+// and its feed-forward layers have the input of attention for theirs; as in
+// llama.cpp, which of both a layer does is read off its tensors.
 func stablelm() architecture {
 	return architecture{
 		name:  "stablelm",
@@ -331,10 +328,11 @@ func stablelm() architecture {
 		block: []part{
 			layerNorm("attn_norm"),
 			projectQKVBiased("attn_q", "attn_k", "attn_v", true),
+			ifStored("attn_q_norm.weight", centreHeads("attn_q_norm.weight", "attn_k_norm.weight"), nothing()),
 			rotateHalves(),
 			attend(),
 			projectBack(),
-			layerNorm("ffn_norm"),
+			unlessParallel("ffn_norm"),
 			gatedFFN(silu),
 		},
 		head: []part{layerNorm("output_norm"), logits("output.weight", "")},
@@ -345,8 +343,21 @@ func readStableLM(m *meta, vocab int) hyper {
 	h := readDecoder(m, vocab, normEpsilon)
 	h.rope = readRotation(m, &h)
 	h.localRope = h.rope
-	m.only("use_parallel_residual", false, "parallel residuals are not supported")
+	// Files that say true may have the norm all the same: converters write it for
+	// models that say nothing.
+	h.parallel = m.flag("use_parallel_residual", true)
 	return h
+}
+
+// unlessParallel is layerNorm; layers without the norm keep the input of
+// attention, where the model may be so.
+func unlessParallel(norm string) part {
+	return part{pick: func(h *hyper, stored func(string) bool) part {
+		if h.parallel && !stored(norm+".weight") {
+			return nothing()
+		}
+		return layerNorm(norm)
+	}}
 }
 
 // gpt2: Radford et al. 2019, "Language Models are Unsupervised Multitask
@@ -366,25 +377,4 @@ func gpt2() architecture {
 		},
 		head: []part{layerNorm("output_norm"), logits("output.weight", embedding)},
 	}
-}
-
-// findArchitecture returns the table for general.architecture.
-func findArchitecture(file *gguf.File, quoted string) (architecture, error) {
-	name, found, err := file.Text("general.architecture")
-	if err != nil {
-		return architecture{}, err
-	}
-	if !found {
-		return architecture{}, fault.New(fault.Data, "open model", quoted, `metadata "general.architecture" is missing`)
-	}
-	var known []string
-	for _, a := range architectures() {
-		if a.name == name {
-			return a, nil
-		}
-		known = append(known, a.name)
-	}
-	e := fault.Unknown("open model", "architecture", name, known)
-	e.Kind, e.Subject = fault.Model, quoted
-	return architecture{}, e
 }

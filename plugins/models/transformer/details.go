@@ -30,6 +30,9 @@ func (e *engine) details(opt options) []model.Detail {
 		if pre, found, err := e.file.Text("tokenizer.ggml.pre"); err == nil && found && pre != "" {
 			kind += ", split as " + pre
 		}
+		if e.normalises() {
+			kind += ", texts are normalised"
+		}
 		out = append(out, model.Detail{Name: model.DetailTokenizer, Value: short(printable(kind))})
 	}
 	chat := "none"
@@ -37,6 +40,13 @@ func (e *engine) details(opt options) []model.Detail {
 		chat = fmt.Sprintf("%d bytes", len(text))
 	}
 	return append(out, model.Detail{Name: model.DetailChatTemplate, Value: chat})
+}
+
+// normalises reports whether the tokenizer may change a text before it cuts it.
+func (e *engine) normalises() bool {
+	_, mapped := e.file.Value(prefix + charmapKey)
+	squeezed, _, _ := e.file.Bool(prefix + squeezeKey)
+	return mapped || squeezed
 }
 
 // multipliesBlocks reports whether a matrix is stored in blocks.

@@ -39,23 +39,16 @@ type routing struct {
 // expertsOr is expertFFN in models that have experts, and dense in others.
 func expertsOr(dense part, act activation) part {
 	mixed := expertFFN(act)
-	return part{
-		name: dense.name,
-		needs: func(h *hyper) []need {
-			if h.experts.count > 0 {
-				return mixed.needs(h)
-			}
-			return dense.needs(h)
-		},
-		run: func(p *pass, w []*tensor) {
-			if p.h.experts.count > 0 {
-				mixed.run(p, w)
-				return
-			}
-			dense.run(p, w)
-		},
-	}
+	return part{pick: func(h *hyper, _ func(string) bool) part {
+		if h.experts.count > 0 {
+			return mixed
+		}
+		return dense
+	}}
 }
+
+// expertGate is the matrix that picks experts; a layer without it has none.
+const expertGate = "ffn_gate_inp.weight"
 
 // expertFFN adds to the stream what the picked experts, gated layers each, make
 // of normed, times their weights: the softmax of a matrix times the row. A row
@@ -68,7 +61,7 @@ func expertFFN(act activation) part {
 		name: "feed the experts",
 		needs: func(h *hyper) []need {
 			e := h.experts
-			out := []need{{name: "ffn_gate_inp.weight", dims: []int{h.width, e.count}}}
+			out := []need{{name: expertGate, dims: []int{h.width, e.count}}}
 			for i := range e.count {
 				for _, n := range []need{
 					{name: "ffn_gate_exps.weight", dims: []int{h.width, e.ffn, e.count}, take: e.ffn},

@@ -32,7 +32,7 @@ func TestHiddenStatesGiveTheScores(t *testing.T) {
 			}
 		}
 	}
-	last := e.weight.head[len(e.weight.head)-1][0]
+	last := e.weight.head[len(e.weight.head)-1].tensors[0]
 	for _, id := range []int{0, 1, 77, vocab - 1} {
 		w := last.widen(e.pass.k, id&^3, min(4, vocab-id&^3), make([]float32, 4*width))[id%4*width:][:width]
 		sum, size := 0.0, 0.0

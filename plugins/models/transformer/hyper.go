@@ -23,7 +23,7 @@ type hyper struct {
 	headSize int
 	ffn      int // width inside the feed-forward layer
 	experts  experts
-	stacked  bool // queries, keys and values come from one tensor, where a file may choose
+	parallel bool // layers may lack a norm in front of the feed-forward layer
 	epsilon  float32
 
 	rope      rotation // where a row attends to everything before it
@@ -129,6 +129,20 @@ func (m *meta) real(suffix string, high, fallback float64) float64 {
 func (m *meta) has(suffix string) bool {
 	_, found := m.file.Value(m.prefix + suffix)
 	return found
+}
+
+// flag returns a truth value, or fallback where it is missing.
+func (m *meta) flag(suffix string, fallback bool) bool {
+	key := m.prefix + suffix
+	m.known[key] = true
+	v, found, err := m.file.Bool(key)
+	if err != nil {
+		m.fail(err)
+	}
+	if !found {
+		return fallback
+	}
+	return v
 }
 
 // only refuses any value of a key but want, which is what its absence means.

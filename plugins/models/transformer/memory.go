@@ -54,13 +54,13 @@ func readNumber(path string) (int64, bool) {
 // computed with where they lie in the file need none of their own.
 func (w *weights) affordable(name string, opt options, memory func() (int64, bool)) error {
 	packed := int64(0)
-	add := func(parts [][]*tensor) {
-		for _, tensors := range parts {
-			for _, t := range tensors {
+	add := func(steps []step) {
+		for _, s := range steps {
+			for _, t := range s.tensors {
 				if t == nil || t.rows == 1 {
 					continue
 				}
-				if _, ok := opt.kernels.Packs(t.format); ok && !opt.exact {
+				if _, ok := packs(opt.kernels, t.format, opt.exact); ok {
 					packed += int64(opt.kernels.PackedBytes(t.format, t.rows, t.cols))
 				}
 			}

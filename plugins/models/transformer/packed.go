@@ -9,14 +9,18 @@ import "lab/plugins/models/internal/kernel"
 
 // rounded are the rows of one multiplication, rounded in the ways its matrices
 // want.
-type rounded [2][]byte
+type rounded [3][]byte
 
 // packs reports whether a matrix is multiplied in packed form, and with what.
 func (p *pass) packs(t *tensor) (kernel.Rounding, bool) {
-	if p.exact {
-		return 0, false
-	}
-	return p.k.Packs(t.format)
+	return packs(p.k, t.format, p.exact)
+}
+
+// packs reports whether matrices of a format are multiplied in packed form: those
+// whose activations would be rounded are not where exact forbids it.
+func packs(k *kernel.Kernels, f kernel.Format, exact bool) (kernel.Rounding, bool) {
+	r, ok := k.Packs(f)
+	return r, ok && (!exact || r == kernel.AsIs)
 }
 
 // prepare packs the matrices of products that are not, and rounds the rows of x
@@ -38,13 +42,17 @@ func (p *pass) prepare(x []float32, products []product) {
 		}
 	}
 	b := len(p.rows)
-	for r, wanted := range want {
+	for i, wanted := range want {
 		if !wanted {
 			continue
 		}
-		p.rounded[r] = growBytes(p.rounded[r], kernel.RoundedBytes(cols, b))
-		p.each(b, 4*cols, func(_, j int) {
-			p.k.Round(p.rounded[r], x[j*cols:][:cols], kernel.Rounding(r), j, b)
+		r := kernel.Rounding(i)
+		p.rounded[r] = growBytes(p.rounded[r], r.RoundedBytes(cols, b))
+		n := r.Together()
+		p.each((b+n-1)/n, 4*cols*n, func(_, item int) {
+			for j := item * n; j < min(b, item*n+n); j++ {
+				p.k.Round(p.rounded[r], x[j*cols:][:cols], r, j, b)
+			}
 		})
 	}
 }

@@ -12,9 +12,27 @@ type part struct {
 	name  string // what it does, as an infinitive
 	needs func(h *hyper) []need
 	run   func(p *pass, w []*tensor)
+	// pick, where there is one, returns the part that a layer has in place of this
+	// one, which has nothing else; stored reports which of the layer's tensors
+	// there are.
+	pick func(h *hyper, stored func(tensor string) bool) part
 }
 
 func none(*hyper) []need { return nil }
+
+// nothing does nothing: what some layers have in place of a part.
+func nothing() part { return part{name: "do nothing", needs: none, run: func(*pass, []*tensor) {}} }
+
+// ifStored is one part in layers that have a tensor and another in those that
+// have not.
+func ifStored(tensor string, with, without part) part {
+	return part{pick: func(_ *hyper, stored func(string) bool) part {
+		if stored(tensor) {
+			return with
+		}
+		return without
+	}}
+}
 
 // embedding is the table of one row per token.
 const embedding = "token_embd.weight"
@@ -142,17 +160,7 @@ func projectStacked(qkv string, biased bool) part {
 // projectEither is projectStacked with biases or projectQKVBiased, as the file
 // has it.
 func projectEither(qkv, q, k, v string) part {
-	one, three := projectStacked(qkv, true), projectQKVBiased(q, k, v, false)
-	return part{
-		name: one.name,
-		needs: func(h *hyper) []need {
-			if h.stacked {
-				return one.needs(h)
-			}
-			return three.needs(h)
-		},
-		run: runQKV,
-	}
+	return ifStored(qkv+".weight", projectStacked(qkv, true), projectQKVBiased(q, k, v, false))
 }
 
 // stacked returns the needs for parts of so many rows each, one below the other.
@@ -173,49 +181,6 @@ func runQKV(p *pass, w []*tensor) {
 		products[i].bias = p.vector(i, bias)
 	}
 	p.multiply(p.normed, products...)
-}
-
-// normHeads gives every query and key head an RMS norm of its own; all heads
-// share a gain (Dehghani et al. 2023; Gemma 3, Qwen 3).
-func normHeads(q, k string) part {
-	return part{
-		name: "normalise the heads",
-		needs: func(h *hyper) []need {
-			return []need{{name: q, dims: []int{h.headSize}}, {name: k, dims: []int{h.headSize}}}
-		},
-		run: func(p *pass, w []*tensor) { p.normQK(w, p.h.headSize, p.h.headSize) },
-	}
-}
-
-// normQueries gives the queries of all heads together one RMS norm, and the
-// keys another (OLMo 2).
-func normQueries(q, k string) part {
-	return part{
-		name: "normalise queries and keys",
-		needs: func(h *hyper) []need {
-			return []need{{name: q, dims: []int{h.heads * h.headSize}}, {name: k, dims: []int{h.kvHeads * h.headSize}}}
-		},
-		run: func(p *pass, w []*tensor) { p.normQK(w, p.h.heads*p.h.headSize, p.h.kvHeads*p.h.headSize) },
-	}
-}
-
-// normQK normalises stretches of so many elements of every query and key.
-func (p *pass) normQK(w []*tensor, q, k int) {
-	lines := []struct {
-		x         []float32
-		line, run int
-		gain      []float32
-	}{
-		{p.q, p.h.heads * p.h.headSize, q, p.vector(0, w[0])},
-		{p.key, p.h.kvHeads * p.h.headSize, k, p.vector(1, w[1])},
-	}
-	p.each(len(p.rows), lines[0].line+lines[1].line, func(_, i int) {
-		for _, l := range lines {
-			for x := l.x[i*l.line:][:l.line]; len(x) > 0; x = x[l.run:] {
-				p.k.RMSNorm(x[:l.run], l.gain, p.h.epsilon)
-			}
-		}
-	})
 }
 
 // rotatePairs turns elements 2i and 2i+1 of every query and key head by the

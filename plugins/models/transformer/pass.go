@@ -90,14 +90,14 @@ func (p *pass) rope() *rope {
 	return p.ropes[0]
 }
 
-// vector returns a tensor's values in float32, nil for an absent one. They last
-// until the next vector of the same slot.
+// vector returns a tensor's values in float32, row after row, nil for an absent
+// one. They last until the next vector of the same slot.
 func (p *pass) vector(slot int, t *tensor) []float32 {
 	if t == nil {
 		return nil
 	}
-	p.vectors[slot] = grow(p.vectors[slot], t.cols)
-	return t.widen(p.k, 0, 1, p.vectors[slot])
+	p.vectors[slot] = grow(p.vectors[slot], t.rows*t.cols)
+	return t.widen(p.k, 0, t.rows, p.vectors[slot])
 }
 
 // panelSize is how many weight rows of a product are taken at a time: of those
@@ -148,16 +148,16 @@ func (p *pass) run(ctx context.Context, a *architecture, w *weights) (wanted boo
 		if err := cancelled(ctx); err != nil {
 			return false, err
 		}
-		for i, part := range a.block {
-			part.run(p, w.block[p.layer][i])
+		for _, s := range w.block[p.layer] {
+			s.part.run(p, s.tensors)
 		}
 	}
 	p.keepWanted()
 	if len(p.rows) == 0 {
 		return false, nil
 	}
-	for i, part := range a.head {
-		part.run(p, w.head[i])
+	for _, s := range w.head {
+		s.part.run(p, s.tensors)
 	}
 	return true, nil
 }
@@ -236,12 +236,6 @@ func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
 		first := p.k.PackedBytes(w.format, t.first, w.cols)
 		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], len(p.rows), w.cols)
 		return
-	}
-	if w.format == kernel.F16 && len(p.rows) == 1 {
-		size := w.format.Bytes(w.cols)
-		if p.k.DotsF16(y[:t.n], w.data[t.first*size:], x[:w.cols]) {
-			return
-		}
 	}
 	s := &p.workers[worker]
 	s.panel = grow(s.panel, max(panelFloats, t.n*w.cols))

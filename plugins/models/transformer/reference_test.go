@@ -73,6 +73,9 @@ func newReference(t *testing.T, data []byte) *reference {
 	if r.family, known = families()[r.arch]; !known {
 		t.Fatalf("the reference does not know %q", r.arch)
 	}
+	if says, _, _ := f.Bool(r.arch + ".use_parallel_residual"); says {
+		r.parallel = true
+	}
 	r.layers, r.width, r.heads = r.whole("block_count", 0), r.whole("embedding_length", 0), r.whole("attention.head_count", 0)
 	r.kvHeads, r.context = r.whole("attention.head_count_kv", r.heads), r.whole("context_length", 0)
 	r.size = r.whole("attention.key_length", r.width/r.heads)
@@ -156,7 +159,10 @@ func add(x, y []float64) {
 }
 
 // norm returns x normalised by the named norm.
-func (r *reference) norm(x []float64, name string) []float64 {
+func (r *reference) norm(x []float64, name string) []float64 { return r.normBy(x, name, 0) }
+
+// normBy is norm with one of several rows of gains.
+func (r *reference) normBy(x []float64, name string, row int) []float64 {
 	mean := 0.0
 	if r.layerNorm {
 		for _, v := range x {
@@ -169,7 +175,7 @@ func (r *reference) norm(x []float64, name string) []float64 {
 	}
 	y := make([]float64, len(x))
 	for i, v := range x {
-		y[i] = (v - mean) / math.Sqrt(square/float64(len(x))+r.epsilon) * r.t[name+".weight"][0][i]
+		y[i] = (v - mean) / math.Sqrt(square/float64(len(x))+r.epsilon) * r.t[name+".weight"][row][i]
 	}
 	if bias := r.t[name+".bias"]; bias != nil {
 		add(y, bias[0])
@@ -360,8 +366,9 @@ func (r *reference) normHeads(x []float64, name string) []float64 {
 		size = len(x)
 	}
 	var out []float64
-	for ; len(x) > 0; x = x[size:] {
-		out = append(out, r.norm(x[:size], name)...)
+	for head := 0; len(x) > 0; head++ {
+		out = append(out, r.normBy(x[:size], name, min(head, len(r.t[name+".weight"])-1))...)
+		x = x[size:]
 	}
 	return out
 }

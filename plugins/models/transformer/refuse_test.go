@@ -156,8 +156,13 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 		{"another tokenizer", set("tokenizer.ggml.model", "bert"), fault.Model, []string{"bert", "known: gpt2, llama, t5"}},
 		{"a unigram model with a character map", func(m *ingredients) {
 			set("tokenizer.ggml.model", "t5")(m)
+			set("tokenizer.ggml.precompiled_charsmap", []byte{1})(m)
+		}, fault.Data, []string{"the character map ends after 1 bytes"}},
+		{"a character map that is none", func(m *ingredients) {
+			set("tokenizer.ggml.model", "t5")(m)
 			set("tokenizer.ggml.precompiled_charsmap", []int32{1})(m)
-		}, fault.Model, []string{"character map"}},
+		}, fault.Data, []string{"precompiled_charsmap", "array of bytes"}},
+		{"merges of squeezed texts", set("tokenizer.ggml.remove_extra_whitespaces", true), fault.Model, []string{"remove_extra_whitespaces"}},
 		{"byte-level merges without a way to split", set("tokenizer.ggml.model", "gpt2"), fault.Data, []string{"tokenizer.ggml.pre", "missing"}},
 		{"byte-level merges without merges", func(m *ingredients) {
 			set("tokenizer.ggml.model", "gpt2")(m)
@@ -174,7 +179,7 @@ func TestTensorsAndTokenizersThatAreNotUnderstoodAreRefusedByName(t *testing.T) 
 		{"a begin token beyond int32", set("tokenizer.ggml.bos_token_id", uint32(math.MaxUint32)), fault.Data, []string{"bos_token_id"}},
 		{"an end-of-turn token outside", set("tokenizer.ggml.eot_token_id", uint32(300)), fault.Data, []string{"end token 300"}},
 		{"an end token after every text", set("tokenizer.ggml.add_eos_token", true), fault.Model, []string{"add_eos_token"}},
-		{"a character map", set("tokenizer.ggml.precompiled_charsmap", []int32{1}), fault.Model, []string{"character map"}},
+		{"merges with a character map", set("tokenizer.ggml.precompiled_charsmap", []byte{1}), fault.Model, []string{"character map", "t5"}},
 		{"a token type of 9", func(m *ingredients) {
 			types := make([]int32, s.vocab)
 			for i := range types {

@@ -181,7 +181,13 @@ func (r *vocabReader) sentencePiece(p pieces) (*token.Tokenizer, error) {
 		// SentencePiece models start a text with BOS unless the file says otherwise.
 		AddBOS: r.flag(prefix+"add_bos_token", p.bos >= 0),
 	}
-	r.refuseNormalising()
+	// SentencePiece's own merges are made of normalised texts just as well, but no
+	// converter writes the map for them, so none was met.
+	r.refuse(prefix+squeezeKey, "text is not normalised here")
+	if _, found := r.file.Value(prefix + charmapKey); found {
+		r.fail(fault.New(fault.Model, "open model", r.quoted,
+			"the tokenizer of merges normalises text with a character map, which is supported for unigram models (t5) only"))
+	}
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -192,13 +198,11 @@ func (r *vocabReader) sentencePiece(p pieces) (*token.Tokenizer, error) {
 	return tok.Tokenizer, nil
 }
 
-// refuseNormalising fails when a file asks for text to be changed first.
-func (r *vocabReader) refuseNormalising() {
-	r.refuse(prefix+"remove_extra_whitespaces", "text is not normalised here")
-	if _, found := r.file.Value(prefix + "precompiled_charsmap"); found {
-		r.fail(fault.New(fault.Model, "open model", r.quoted, "the tokenizer normalises text with a character map, which is not supported"))
-	}
-}
+// charmapKey names what becomes of characters before a text is cut.
+const charmapKey = "precompiled_charsmap"
+
+// squeezeKey says that several spaces are one.
+const squeezeKey = "remove_extra_whitespaces"
 
 // unigram reads a tokenizer of T5's kind.
 func (r *vocabReader) unigram(p pieces) (*token.Tokenizer, error) {
@@ -208,7 +212,10 @@ func (r *vocabReader) unigram(p pieces) (*token.Tokenizer, error) {
 		Pieces: p.spelled, Scores: scores, Types: p.types, BOS: p.bos,
 		AddSpacePrefix: r.flag(prefix+"add_space_prefix", true), AddBOS: r.flag(prefix+"add_bos_token", false),
 	}
-	r.refuseNormalising()
+	v.SqueezeSpaces = r.flag(prefix+squeezeKey, false)
+	if v.Charmap, _, err = r.file.Bytes(prefix + charmapKey); err != nil {
+		r.fail(err)
+	}
 	if r.err != nil {
 		return nil, r.err
 	}

@@ -3,7 +3,10 @@ package transformer
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"lab/core/plugin/model"
@@ -96,5 +99,50 @@ func TestUnigramVocabulariesAreRead(t *testing.T) {
 	}
 	if back, err := e.Decode(context.Background(), ids); err != nil || !bytes.Equal(back, text) {
 		t.Errorf("%q comes back as %q, %v", text, back, err)
+	}
+}
+
+// A unigram vocabulary may have its texts normalised; the tokens are those of the
+// normalised text, and lab model info says so.
+func TestUnigramTextsAreNormalisedAsTheFileSays(t *testing.T) {
+	// Rules of a small map that SentencePiece compiled: "x" becomes a space, "abcd"
+	// nothing.
+	data, err := os.ReadFile("../internal/unigram/testdata/normal.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peer struct {
+		Own struct {
+			Charmap []byte `json:"charsmap"`
+		} `json:"own"`
+	}
+	if err := json.Unmarshal(data, &peer); err != nil || len(peer.Own.Charmap) == 0 {
+		t.Fatal(err)
+	}
+	s := small()
+	s.edit = func(m *ingredients) {
+		set("tokenizer.ggml.model", "t5")(m)
+		set("tokenizer.ggml.precompiled_charsmap", peer.Own.Charmap)(m)
+		set("tokenizer.ggml.remove_extra_whitespaces", true)(m)
+	}
+	e, err := openBytes(t, s.bytes(t, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	text := []byte(" w1xabcdx \xff ")
+	ids, err := e.Encode(context.Background(), text, model.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := e.Decode(context.Background(), ids); err != nil || string(back) != "w1 \ufffd" {
+		t.Errorf("%q comes back as %q, %v", text, back, err)
+	}
+	said := false
+	for _, d := range e.Info().Details {
+		said = said || d.Name == model.DetailTokenizer && strings.Contains(d.Value, "t5, texts are normalised")
+	}
+	if !said {
+		t.Errorf("the details do not say so: %v", e.Info().Details)
 	}
 }

@@ -67,7 +67,7 @@ type need struct {
 	// a tensor which holds several one after another; a take of 0 wants all.
 	first, take int
 	// spare needs are read but not counted as multiplied with every row: the
-	// experts beyond as many as a row picks.
+	// experts beyond as many as a row picks, and vectors stored as a matrix.
 	spare  bool
 	vector bool // is multiplied with, and may be stored as a matrix of one row
 }
@@ -188,14 +188,20 @@ func (l *loader) finish(architecture string) error {
 	return nil
 }
 
+// step is a part with its tensors.
+type step struct {
+	part    part
+	tensors []*tensor
+}
+
 // weights are the tensors of a model, part by part in the order of the
 // architecture's tables.
 type weights struct {
 	ropeFactors *tensor // nil when absent
 
 	embed []*tensor
-	block [][][]*tensor // by layer, by part
-	head  [][]*tensor
+	block [][]step // by layer
+	head  []step
 
 	bodyMultiplied, headMultiplied int64 // weights a token is multiplied with
 	bodyBytes, headBytes           int64 // stored bytes read for a pass
@@ -210,31 +216,21 @@ func (a *architecture) load(file *gguf.File, name string, h *hyper) (*weights, e
 	if w.ropeFactors, err = l.factors(a.ropeFactors, h); err != nil {
 		return nil, err
 	}
-	if w.embed, _, _, err = l.part("", a.embed, h); err != nil {
+	embed, err := l.steps("", []part{a.embed}, h, new(int64), new(int64))
+	if err != nil {
 		return nil, err
 	}
+	w.embed = embed[0].tensors
 	w.embedRowBytes = w.embed[0].bytes() / int64(h.vocab)
 	for layer := range h.layers {
-		parts := make([][]*tensor, len(a.block))
-		for i, p := range a.block {
-			tensors, multiplied, bytes, err := l.part(fmt.Sprintf("blk.%d.", layer), p, h)
-			if err != nil {
-				return nil, err
-			}
-			parts[i] = tensors
-			w.bodyMultiplied += multiplied
-			w.bodyBytes += bytes
-		}
-		w.block = append(w.block, parts)
-	}
-	for _, p := range a.head {
-		tensors, multiplied, bytes, err := l.part("", p, h)
+		steps, err := l.steps(fmt.Sprintf("blk.%d.", layer), a.block, h, &w.bodyMultiplied, &w.bodyBytes)
 		if err != nil {
 			return nil, err
 		}
-		w.head = append(w.head, tensors)
-		w.headMultiplied += multiplied
-		w.headBytes += bytes
+		w.block = append(w.block, steps)
+	}
+	if w.head, err = l.steps("", a.head, h, &w.headMultiplied, &w.headBytes); err != nil {
+		return nil, err
 	}
 	return w, l.finish(a.name)
 }
@@ -263,18 +259,28 @@ func (l *loader) factors(names []string, h *hyper) (*tensor, error) {
 	return found[0], nil
 }
 
-// part finds the tensors of one part.
-func (l *loader) part(prefix string, p part, h *hyper) (tensors []*tensor, multiplied, bytes int64, err error) {
-	for _, n := range p.needs(h) {
-		t, err := l.tensor(prefix, n, p.name)
-		if err != nil {
-			return nil, 0, 0, err
+// steps finds the tensors of parts, all of whose names begin with prefix, and adds
+// the weights that a token is multiplied with and the stored bytes to the counts.
+func (l *loader) steps(prefix string, parts []part, h *hyper, multiplied, bytes *int64) ([]step, error) {
+	stored := func(tensor string) bool { _, ok := l.file.Tensor(prefix + tensor); return ok }
+	var out []step
+	for _, p := range parts {
+		if p.pick != nil {
+			p = p.pick(h, stored)
 		}
-		tensors = append(tensors, t)
-		if t != nil {
-			multiplied += n.multiplied()
-			bytes += t.bytes()
+		s := step{part: p}
+		for _, n := range p.needs(h) {
+			t, err := l.tensor(prefix, n, p.name)
+			if err != nil {
+				return nil, err
+			}
+			s.tensors = append(s.tensors, t)
+			if t != nil {
+				*multiplied += n.multiplied()
+				*bytes += t.bytes()
+			}
 		}
+		out = append(out, s)
 	}
-	return tensors, multiplied, bytes, nil
+	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 // inAlphabet spells bytes in the alphabet of GPT-2.
@@ -48,38 +49,36 @@ func put(v Vocab, piece string, typ token.Type) Vocab {
 }
 
 func TestEncode(t *testing.T) {
-	plain := mustNew(t, withMerges("gpt-2", "a|b", "b|c", "ab|c", "d|d", " |a", "é|é", "\xc3|\xa9"))
-	whole := mustNew(t, put(withMerges("llama-bpe", "a|b"), "wxyz", token.Normal))
-	user := mustNew(t, put(put(withMerges("gpt-2", "a|b", "b|<"), "<é ü>", token.UserDefined), "<é", token.UserDefined))
+	plain := tokentest.New(t, New, withMerges("gpt-2", "a|b", "b|c", "ab|c", "d|d", " |a", "é|é", "\xc3|\xa9"))
+	whole := tokentest.New(t, New, put(withMerges("llama-bpe", "a|b"), "wxyz", token.Normal))
+	user := tokentest.New(t, New, put(put(withMerges("gpt-2", "a|b", "b|<"), "<é ü>", token.UserDefined), "<é", token.UserDefined))
 	rows := []struct {
 		name string
 		tok  *Tokenizer
 		text string
 		want string
 	}{
-		{"the empty text has no tokens", plain, "", ``},
-		{"the best merge comes first", plain, "abc", `"abc"`},
-		{"a worse merge is left when its half is taken", plain, "xabcabx", `"x" "abc" "ab" "x"`},
-		{"the leftmost of equal merges comes first", plain, "ddd", `"dd" "d"`},
-		{"merges stay inside words", plain, "a b", `"a" "Ġ" "b"`},
-		{"a space belongs to the word behind it", plain, "x ab", `"x" "Ġ" "ab"`},
-		{"characters are made of bytes", plain, "éë", `"Ã©" "Ã" "«"`},
-		{"bytes that are not UTF-8 have tokens", plain, "\xff\xc3(", `"ÿ" "Ã" "("`},
-		{"a control token typed by a user is text", plain, "<s>", `"<" "s" ">"`},
-		{"a whole word that is a token needs no merges", whole, "wxyz", `"wxyz"`},
-		{"but part of a word does", whole, "wxyzz", `"w" "x" "y" "z" "z"`},
-		{"a user-defined token is taken as it stands", user, "ab<é ü>b", `"ab" "<é ü>" "b"`},
-		{"the longest that starts at a place", user, "<é ü<é", `"<é" "Ġ" "Ã" "¼" "<é"`},
+		{"the empty text has no tokens", plain, "", ""},
+		{"the best merge comes first", plain, "abc", "abc"},
+		{"a worse merge is left when its half is taken", plain, "xabcabx", "x abc ab x"},
+		{"the leftmost of equal merges comes first", plain, "ddd", "dd d"},
+		{"merges stay inside words", plain, "a b", "a Ġ b"},
+		{"a space belongs to the word behind it", plain, "x ab", "x Ġ ab"},
+		{"characters are made of bytes", plain, "éë", "Ã© Ã «"},
+		{"bytes that are not UTF-8 have tokens", plain, "\xff\xc3(", "ÿ Ã ("},
+		{"a control token typed by a user is text", plain, "<s>", "< s >"},
+		{"a whole word that is a token needs no merges", whole, "wxyz", "wxyz"},
+		{"but part of a word does", whole, "wxyzz", "w x y z z"},
+		{"a user-defined token is taken as it stands", user, "ab<é ü>b", "ab <é ü> b"},
+		{"the longest that starts at a place", user, "<é ü<é", "<é Ġ Ã ¼ <é"},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			ids := encode(t, r.tok, r.text)
-			if got := spell(r.tok, ids); got != r.want {
-				t.Errorf("got %s, want %s", got, r.want)
+			ids := tokentest.Encode(t, r.tok, []byte(r.text))
+			if got := tokentest.Spell(r.tok, ids); got != r.want {
+				t.Errorf("got %q, want %q", got, r.want)
 			}
-			if back, err := r.tok.Decode(ids); err != nil || string(back) != r.text {
-				t.Errorf("decoded %q, %v; want %q", back, err, r.text)
-			}
+			tokentest.ComesBack(t, r.tok, []byte(r.text), ids)
 		})
 	}
 }
@@ -134,11 +133,11 @@ func TestBadVocabulariesAreRefused(t *testing.T) {
 func TestAByteWithoutATokenIsAnError(t *testing.T) {
 	v := withMerges("gpt-2", "a|b")
 	v.Pieces[0xC0] = "[no byte]"
-	tok := mustNew(t, v)
+	tok := tokentest.New(t, New, v)
 	if _, err := tok.EncodePrompt([]byte("a\xc0"), false, false); fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), "byte 0xC0") {
 		t.Errorf("got %v", err)
 	}
-	if ids := encode(t, tok, "ab\xc1"); len(ids) != 2 {
+	if ids := tokentest.Encode(t, tok, []byte("ab\xc1")); len(ids) != 2 {
 		t.Errorf("got %v", ids)
 	}
 }
@@ -187,7 +186,7 @@ func FuzzEncode(f *testing.F) {
 	p := readPeer(f)
 	var all []*Tokenizer
 	for _, m := range methods() {
-		all = append(all, mustNew(f, p.vocab(m.names[0])))
+		all = append(all, tokentest.New(f, New, p.vocab(m.names[0])))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, which uint8) {
 		if len(text) > 500 {
@@ -231,15 +230,9 @@ func FuzzEncode(f *testing.F) {
 func TestLongTextsEncode(t *testing.T) {
 	p := readPeer(t)
 	check := func(pre, unit string, size int) {
-		tok := mustNew(t, p.vocab(pre))
+		tok := tokentest.New(t, New, p.vocab(pre))
 		text := bytes.Repeat([]byte(unit), size/len(unit))
-		ids, err := tok.EncodePrompt(text, false, false)
-		if err != nil {
-			t.Fatalf("%s, %q: %v", pre, unit, err)
-		}
-		if back, err := tok.Decode(ids); err != nil || !bytes.Equal(back, text) {
-			t.Errorf("%s: the round trip of %q failed: %v", pre, unit, err)
-		}
+		tokentest.ComesBack(t, tok, text, tokentest.Encode(t, tok, text))
 	}
 	for _, m := range methods() {
 		for _, unit := range []string{"a", "A", " ", "\n", "1", "ส", "e\u0301", "=", " \n", "ab", "\xff", "'", "a "} {
@@ -252,7 +245,7 @@ func TestLongTextsEncode(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	tok := mustNew(b, readPeer(b).vocab("llama-bpe"))
+	tok := tokentest.New(b, New, readPeer(b).vocab("llama-bpe"))
 	text := bytes.Repeat([]byte("The weather today is cold, and I don't know why.\n"), 200)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 // Real vocabularies, too large and not ours to keep here: LAB_TEST_VOCABULARIES
@@ -31,32 +32,19 @@ func TestVocabularies(t *testing.T) {
 					IDs  []int32 `json:"ids"`
 				} `json:"cases"`
 			}
-			readJSON(t, path, &peer)
-			tok := mustNew(t, readLibrary(t, strings.TrimSuffix(path, ".peer.json")+".json", peer.Pre))
+			tokentest.ReadJSON(t, path, &peer)
+			tok := tokentest.New(t, New, readLibrary(t, strings.TrimSuffix(path, ".peer.json")+".json", peer.Pre))
 			tokens := 0
 			for _, c := range peer.Cases {
-				got := encode(t, tok, c.Text)
+				got := tokentest.Encode(t, tok, []byte(c.Text))
 				tokens += len(got)
 				if !slices.Equal(got, c.IDs) {
-					t.Errorf("%q becomes %s, want %s", c.Text, spell(tok, got), spell(tok, c.IDs))
+					t.Errorf("%q becomes %q, want %q", c.Text, tokentest.Spell(tok, got), tokentest.Spell(tok, c.IDs))
 				}
-				if back, err := tok.Decode(got); err != nil || string(back) != c.Text {
-					t.Errorf("%q comes back as %q, %v", c.Text, back, err)
-				}
+				tokentest.ComesBack(t, tok, []byte(c.Text), got)
 			}
 			t.Logf("%s: %d tokens, %d texts, %d tokens of text", peer.Pre, tok.Size(), len(peer.Cases), tokens)
 		})
-	}
-}
-
-func readJSON(t *testing.T, path string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
 	}
 }
 
@@ -73,7 +61,7 @@ func readLibrary(t *testing.T, path, pre string) Vocab {
 			Merges []json.RawMessage `json:"merges"`
 		} `json:"model"`
 	}
-	readJSON(t, path, &file)
+	tokentest.ReadJSON(t, path, &file)
 	size := int32(0)
 	for _, id := range file.Model.Vocab {
 		size = max(size, id+1)

@@ -26,7 +26,7 @@ func sample(t testing.TB) []byte {
 		{"a.texts", []string{"a", "", "\xff\x00b"}},
 		{"a.floats", []float32{1, -2}}, {"a.ints", []int32{1, -1, 3}},
 		{"a.nested", []any{[]any{[]int32{1}, []int32{}}, []any{[]int32{2, 3}}}},
-		{"a.none", []string{}},
+		{"a.none", []string{}}, {"a.bytes", []byte{0, 255}},
 	}
 	blob := func(name string, typ Type, size int, dims ...int) Blob {
 		return Blob{Tensor{Name: name, Type: typ, Dims: dims}, bytes.Repeat([]byte{byte(size)}, size)}
@@ -47,7 +47,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Version != 3 || len(f.Keys()) != 11 {
+	if f.Version != 3 || len(f.Keys()) != 12 {
 		t.Errorf("version %d, %d keys", f.Version, len(f.Keys()))
 	}
 	for _, r := range []struct {
@@ -64,6 +64,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		{"a.texts", []string{"a", "", "\xff\x00b"}, func() (any, bool, error) { return three(f.Texts("a.texts", 3)) }},
 		{"a.none", []string{}, func() (any, bool, error) { return three(f.Texts("a.none", -1)) }},
 		{"a.floats", []float32{1, -2}, func() (any, bool, error) { return three(f.Floats("a.floats", -1)) }},
+		{"a.bytes", []byte{0, 255}, func() (any, bool, error) { return three(f.Bytes("a.bytes")) }},
 		{"a.ints", []int64{1, -1, 3}, func() (any, bool, error) { return three(f.Ints("a.ints", 3)) }},
 	} {
 		t.Run(r.key, func(t *testing.T) {
@@ -143,11 +144,13 @@ func TestGettersTellAbsentFromWrong(t *testing.T) {
 		"Bool": func(k string) (any, bool, error) { return three(f.Bool(k)) }, "Text": func(k string) (any, bool, error) { return three(f.Text(k)) },
 		"Texts":  func(k string) (any, bool, error) { return three(f.Texts(k, -1)) },
 		"Ints":   func(k string) (any, bool, error) { return three(f.Ints(k, -1)) },
+		"Bytes":  func(k string) (any, bool, error) { return three(f.Bytes(k)) },
 		"Floats": func(k string) (any, bool, error) { return three(f.Floats(k, 2)) },
 	}
 	fits := map[string][]string{
 		"Int": {"a.uint32", "a.uint64", "a.int32"}, "Float": {"a.float32"}, "Bool": {"a.bool"},
-		"Text": {"general.architecture"}, "Texts": {"a.texts", "a.none"}, "Ints": {"a.ints"}, "Floats": {"a.floats"},
+		"Text": {"general.architecture"}, "Texts": {"a.texts", "a.none"}, "Ints": {"a.ints", "a.bytes"}, "Floats": {"a.floats"},
+		"Bytes": {"a.bytes"},
 	}
 	for name, g := range get {
 		if _, found, err := g("a.absent"); found || err != nil {
@@ -317,6 +320,7 @@ func use(f *File) {
 		f.Text(key)
 		f.Texts(key, -1)
 		f.Ints(key, -1)
+		f.Bytes(key)
 		f.Floats(key, -1)
 	}
 	for _, t := range f.Tensors {

@@ -1,6 +1,7 @@
 package gguf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -272,6 +273,16 @@ func (f *File) Ints(key string, n int) (x []int64, found bool, err error) {
 		}
 	}
 	return x, true, nil
+}
+
+// Bytes returns a copy of an array of any number of bytes, signed or not, as
+// [File.Texts].
+func (f *File) Bytes(key string) (b []byte, found bool, err error) {
+	v, found, err := f.arrayOf(key, -1, "bytes", func(t ValueType) bool { return t == Uint8 || t == Int8 })
+	if !found || err != nil {
+		return nil, found, err
+	}
+	return bytes.Clone(v.raw), true, nil
 }
 
 // Floats returns a copy of an array of exactly n single-precision numbers, as

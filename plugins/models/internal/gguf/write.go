@@ -93,6 +93,8 @@ func encodeValue(v any) (ValueType, []byte, error) {
 		return Array, append(arrayHead(Float32, size/4), appendFixed(x)...), nil
 	case []int32:
 		return Array, append(arrayHead(Int32, size/4), appendFixed(x)...), nil
+	case []byte:
+		return Array, append(arrayHead(Uint8, size), x...), nil
 	case []string:
 		b = arrayHead(Text, len(x))
 		for _, s := range x {

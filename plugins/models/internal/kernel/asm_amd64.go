@@ -14,11 +14,6 @@ func dotsAVX2(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *fl
 //go:noescape
 func dotAVX2(k int, w *float32, x *float32) float32
 
-// dotsF16AVX2 sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.
-//
-//go:noescape
-func dotsF16AVX2(k int, w *byte, n int, x *float32, y *float32)
-
 // dotsAVX512 sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.
 //
 //go:noescape
@@ -28,11 +23,6 @@ func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *
 //
 //go:noescape
 func dotAVX512(k int, w *float32, x *float32) float32
-
-// dotsF16AVX512 sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.
-//
-//go:noescape
-func dotsF16AVX512(k int, w *byte, n int, x *float32, y *float32)
 
 // addWeightedAVX2 adds a[p]*v[p*vs:][:e] to out[:e] for p = 0 to n-1 in this order.
 //
@@ -174,6 +164,16 @@ func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b
 //go:noescape
 func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
 
+// productsF16AVX2 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
+//
+//go:noescape
+func productsF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
+
+// productsBF16AVX2 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
+//
+//go:noescape
+func productsBF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
+
 // widenF16AVX512 converts runs of 16 half-precision values.
 //
 //go:noescape
@@ -268,6 +268,16 @@ func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte,
 //
 //go:noescape
 func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+
+// productsF16AVX512 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
+//
+//go:noescape
+func productsF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
+
+// productsBF16AVX512 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
+//
+//go:noescape
+func productsBF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
 
 // roundByBlockAVX2 rounds runs of 32 activations into records stride bytes apart.
 //

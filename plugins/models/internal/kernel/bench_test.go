@@ -41,7 +41,8 @@ func BenchmarkProducts(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s/%v/batch=%d", k.Name(), f, batch), func(b *testing.B) {
 					src := storedRows(r, f, rows, cols, blockFills[0].next)
-					w, x, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, RoundedBytes(cols, batch)), make([]float32, rows*batch)
+					rounding, _ := k.Packs(f)
+					w, x, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, rounding.RoundedBytes(cols, batch)), make([]float32, rows*batch)
 					k.Pack(w, src, f, rows, cols)
 					b.SetBytes(int64(len(w)))
 					b.ResetTimer()
@@ -58,9 +59,9 @@ func BenchmarkProducts(b *testing.B) {
 // BenchmarkRound rounds a row of activations.
 func BenchmarkRound(b *testing.B) {
 	const cols = 1536
-	x, dst := filled(rand.New(rand.NewPCG(1, 2)), cols, fills[0].next), make([]byte, RoundedBytes(cols, 1))
+	x, dst := filled(rand.New(rand.NewPCG(1, 2)), cols, fills[0].next), make([]byte, AsIs.RoundedBytes(cols, 1)) // the largest of them
 	for _, k := range All() {
-		for _, rounding := range []Rounding{ByBlock, BySuperBlock} {
+		for _, rounding := range []Rounding{ByBlock, BySuperBlock, AsIs} {
 			b.Run(fmt.Sprintf("%s/%d", k.Name(), rounding), func(b *testing.B) {
 				b.SetBytes(4 * cols)
 				for b.Loop() {

@@ -35,7 +35,6 @@ type Kernels struct {
 
 	dots        func(y []float32, ys int, w []float32, ws, n int, x []float32, xs, b, k int) // n a multiple of 4
 	dot         func(w, x []float32) float32
-	dotsF16     func(y []float32, w []byte, x []float32) // rows a multiple of 4, columns of 16; nil where there is none
 	add         func(dst, x []float32)
 	scaleBy     func(dst, weight []float32, factor float32)
 	rotate      func(x, cos, sin []float32)
@@ -85,18 +84,6 @@ func (k *Kernels) Dots(y []float32, ys int, w []float32, ws, n int, x []float32,
 			y[j*ys+i] = k.dot(w[i*ws:][:length], x[j*xs:][:length])
 		}
 	}
-}
-
-// DotsF16 sets y[i] to the dot product of half-precision row i and x, the same as
-// [Kernels.Dots] gives for the widened row, and reports true; or it does nothing
-// and reports false, where there is no way to do so faster. The rows lie one after
-// the other.
-func (k *Kernels) DotsF16(y []float32, w []byte, x []float32) bool {
-	if k.dotsF16 == nil || len(y)%4 != 0 || len(x)%lanes != 0 || len(x) == 0 || len(y) == 0 {
-		return false
-	}
-	k.dotsF16(y, w[:2*len(y)*len(x)], x)
-	return true
 }
 
 // Dot returns the dot product of two rows of equal length; 0 for empty ones.

@@ -102,31 +102,6 @@ func TestDotsEqualDotWhateverTheTile(t *testing.T) {
 	}
 }
 
-func TestHalfPrecisionDotsEqualThoseOfWidenedRows(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 9))
-	for _, k := range vectors() {
-		for _, length := range []int{16, 32, 48, 576} {
-			for _, n := range []int{4, 8, 64} {
-				w := make([]byte, 2*n*length)
-				for i := range w {
-					w[i] = byte(r.Uint32())
-				}
-				wide, x := make([]float32, n*length), filled(r, length, fills[0].next)
-				k.Widen(wide, w, F16)
-				got, want := make([]float32, n), make([]float32, n)
-				if !k.DotsF16(got, w, x) {
-					t.Fatalf("%s: %d rows of %d are refused", k.Name(), n, length)
-				}
-				k.Dots(want, n, wide, length, n, x, length, 1, length)
-				requireSame(t, fmt.Sprintf("%s, %d rows of %d", k.Name(), n, length), got, want)
-			}
-		}
-		if k.DotsF16(make([]float32, 3), make([]byte, 96), make([]float32, 16)) || k.DotsF16(make([]float32, 4), make([]byte, 136), make([]float32, 17)) {
-			t.Errorf("%s takes what does not fill its vectors", k.Name())
-		}
-	}
-}
-
 func TestDotIsNearTheExactSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, length := range lengths {

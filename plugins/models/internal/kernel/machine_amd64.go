@@ -12,7 +12,7 @@ func machineKernels() []*Kernels {
 	packings := packings()
 	avx2 := &Kernels{
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
-		dotsF16: wrapDotsF16(dotsF16AVX2), add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
+		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
 		gelu: geluVector, geluMul: geluMulVector,
 		widen: widenAVX2(), round: roundAVX2(),
@@ -23,9 +23,11 @@ func machineKernels() []*Kernels {
 	}
 	wide := *avx2
 	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
-	wide.widen, wide.dotsF16 = widenAVX512(), wrapDotsF16(dotsF16AVX512)
+	wide.widen = widenAVX512()
+	all := productsAVX512()
+	wide.products[F16], wide.products[BF16] = all[F16], all[BF16]
 	if cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
-		wide.name, wide.products = "avx512-vnni", productsAVX512()
+		wide.name, wide.products = "avx512-vnni", all
 	}
 	return []*Kernels{&wide, avx2}
 }
@@ -37,10 +39,6 @@ func wrapDots(f func(k int, w *float32, ws, n int, x *float32, xs, b int, y *flo
 	return func(y []float32, ys int, w []float32, ws, n int, x []float32, xs, b, k int) {
 		f(k, &w[0], ws, n, &x[0], xs, b, &y[0], ys)
 	}
-}
-
-func wrapDotsF16(f func(k int, w *byte, n int, x, y *float32)) func(y []float32, w []byte, x []float32) {
-	return func(y []float32, w []byte, x []float32) { f(len(x), &w[0], len(y), &x[0], &y[0]) }
 }
 
 func wrapDot(f func(k int, w, x *float32) float32) func(w, x []float32) float32 {

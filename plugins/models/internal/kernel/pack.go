@@ -23,6 +23,9 @@ import (
 // whose scales and minima are bytes. Elsewhere a unit's scales and minima are
 // half-precision numbers themselves.
 //
+// Of half-precision numbers, F16 and BF16, a column of 16 rows lies after the other,
+// as they were stored.
+//
 // Nothing is rounded by packing. The size is that of the stored matrix, up to 3 %
 // more for Q4_K and Q5_K, whose scales of 6 bits become bytes, a fifth for Q2_K
 // and a third for Q3_K, which is kept with 4 bits; and what fills the last group.
@@ -38,6 +41,7 @@ type packing struct {
 	signed   bool // those bytes have a sign
 	minimum  bool
 	table    bool // values choose from levels
+	plain    bool // columns of 16 numbers as they were stored; all but rounding is 0
 
 	decode func(u *packedUnit, block []byte, unit int)
 }
@@ -52,6 +56,8 @@ type packedUnit struct {
 // packings are the formats that have a packed layout.
 func packings() [formats]packing {
 	return [formats]packing{
+		F16:    {plain: true, rounding: AsIs},
+		BF16:   {plain: true, rounding: AsIs},
 		Q8_0:   {unit: 32, low: 8, offset: 128, decode: decodeQ8_0},
 		Q4_0:   {unit: 32, low: 4, offset: 8, decode: decodeHalves(2, -1)},
 		Q4_1:   {unit: 32, low: 4, minimum: true, decode: decodeHalves(4, -1)},
@@ -97,15 +103,20 @@ func (p *packing) headBytes() int {
 
 // groupBytes is the size of 16 rows.
 func (p *packing) groupBytes(f Format, cols int) int {
+	if p.plain {
+		return groupRows * f.Bytes(cols)
+	}
 	blocks := cols / f.Block()
 	return blocks * (p.headBytes() + f.Block()/p.unit*p.unitBytes())
 }
+
+func (p *packing) exists() bool { return p.unit > 0 || p.plain }
 
 // Packs reports whether matrices of the format have a packed layout, and how the
 // activations are rounded that they are multiplied with.
 func (k *Kernels) Packs(f Format) (Rounding, bool) {
 	p := &k.packings[f]
-	return p.rounding, p.unit > 0
+	return p.rounding, p.exists()
 }
 
 // PackedBytes returns the size of a packed matrix.
@@ -117,7 +128,7 @@ func (k *Kernels) PackedBytes(f Format, rows, cols int) int {
 // length is that of [Kernels.PackedBytes].
 func (k *Kernels) Pack(dst, src []byte, f Format, rows, cols int) {
 	p := &k.packings[f]
-	if p.unit == 0 || cols%f.Block() != 0 || len(dst) != k.PackedBytes(f, rows, cols) {
+	if !p.exists() || cols%f.Block() != 0 || len(dst) != k.PackedBytes(f, rows, cols) {
 		panic(fmt.Sprintf("kernel: %d bytes are not the size of %d packed rows of %d values as %v", len(dst), rows, cols, f))
 	}
 	size, group := f.Bytes(cols), p.groupBytes(f, cols)
@@ -130,6 +141,12 @@ func (k *Kernels) Pack(dst, src []byte, f Format, rows, cols int) {
 
 // row packs one row into a lane of its group.
 func (p *packing) row(dst, src []byte, f Format, lane int) {
+	if p.plain {
+		for n := f.Bytes(1); len(src) > 0; src, dst = src[n:], dst[n*groupRows:] {
+			copy(dst[n*lane:], src[:n])
+		}
+		return
+	}
 	var u packedUnit
 	scales, size, unitBytes := layouts[f].scales, layouts[f].size, p.unitBytes()
 	for ; len(src) > 0; src = src[size:] {

@@ -16,7 +16,8 @@ import (
 // product of the two scales, which is rounded where it has to be, and added with
 // one rounding. Where there are minima, the minimum times the activations' share
 // follows, added with one rounding, too. A row's scale times its unit of 256 and
-// a minimum likewise are exact.
+// a minimum likewise are exact. Of weights that are no whole numbers each is
+// multiplied with its activation and added with one rounding.
 func (k *Kernels) Products(y []float32, ys int, w []byte, f Format, n int, x []byte, b, cols int) {
 	if n <= 0 || b <= 0 {
 		return
@@ -26,22 +27,36 @@ func (k *Kernels) Products(y []float32, ys int, w []byte, f Format, n int, x []b
 	if blocks == 0 {
 		panic(fmt.Sprintf("kernel: %d columns are less than a block of %v", cols, f))
 	}
-	x = x[:RoundedBytes(cols, b)]
+	x = x[:p.rounding.RoundedBytes(cols, b)]
 	w = w[:(n+groupRows-1)/groupRows*group]
 	y = y[: (b-1)*ys+n : (b-1)*ys+n]
 	for i := 0; i < n; i += groupRows {
-		k.products[f](y[i:], ys, min(groupRows, n-i), w, blocks, x, b)
+		if p.plain {
+			for j := 0; j < b; j += tileRows {
+				k.products[f](y[j*ys+i:], ys, min(groupRows, n-i), w, cols, x[AsIs.RoundedBytes(cols, j):], min(tileRows, b-j))
+			}
+		} else {
+			k.products[f](y[i:], ys, min(groupRows, n-i), w, blocks, x, b)
+		}
 		w = w[group:]
 	}
 }
 
-// multiplier is Products for a group.
+// multiplier is Products for a group, and where activations lie in tiles, a tile.
 type multiplier func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int)
 
 func portableProducts(packings *[formats]packing) [formats]multiplier {
 	var all [formats]multiplier
 	for f := range all {
-		if p := &packings[f]; p.unit > 0 {
+		p := &packings[f]
+		switch {
+		case p.plain:
+			all[f] = func(y []float32, ys, n int, w []byte, cols int, x []byte, b int) {
+				for lane := range n {
+					portablePlain(y[lane:], ys, Format(f), w[lane*Format(f).Bytes(1):], cols, x, b)
+				}
+			}
+		case p.unit > 0:
 			perBlock := Format(f).Block() / p.unit
 			all[f] = func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int) {
 				for lane := range n {
@@ -60,6 +75,23 @@ func levels() [16]byte {
 		out[i] = byte(int(v) + 128)
 	}
 	return out
+}
+
+// portablePlain multiplies one row of half-precision numbers with a tile.
+func portablePlain(y []float32, ys int, f Format, w []byte, cols int, x []byte, b int) {
+	for j := range b {
+		y[j*ys] = 0
+	}
+	column := f.Bytes(groupRows)
+	for c := range cols {
+		v := half(w[c*column:])
+		if f == BF16 {
+			v = math.Float32frombits(uint32(binary.LittleEndian.Uint16(w[c*column:])) << 16)
+		}
+		for j := range b {
+			y[j*ys] = fma(v, float(x[4*(c*b+j):]), y[j*ys])
+		}
+	}
 }
 
 // portableRow multiplies one row with all activations.

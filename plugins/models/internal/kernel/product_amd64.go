@@ -5,6 +5,7 @@ package kernel
 
 func productsAVX2() [formats]multiplier {
 	return [formats]multiplier{
+		F16: wrapProducts(productsF16AVX2), BF16: wrapProducts(productsBF16AVX2),
 		Q8_0: wrapProducts(productsQ8_0AVX2), Q4_0: wrapProducts(productsQ4_0AVX2), Q4_1: wrapProducts(productsQ4_1AVX2),
 		Q5_0: wrapProducts(productsQ5_0AVX2), Q5_1: wrapProducts(productsQ5_1AVX2), IQ4_NL: wrapProducts(productsIQ4_NLAVX2),
 		Q2_K: wrapProducts(productsQ2_KAVX2), Q3_K: wrapProducts(productsQ3_KAVX2), Q4_K: wrapProducts(productsQ4_KAVX2),
@@ -14,6 +15,7 @@ func productsAVX2() [formats]multiplier {
 
 func productsAVX512() [formats]multiplier {
 	return [formats]multiplier{
+		F16: wrapProducts(productsF16AVX512), BF16: wrapProducts(productsBF16AVX512),
 		Q8_0: wrapProducts(productsQ8_0AVX512), Q4_0: wrapProducts(productsQ4_0AVX512), Q4_1: wrapProducts(productsQ4_1AVX512),
 		Q5_0: wrapProducts(productsQ5_0AVX512), Q5_1: wrapProducts(productsQ5_1AVX512), IQ4_NL: wrapProducts(productsIQ4_NLAVX512),
 		Q2_K: wrapProducts(productsQ2_KAVX512), Q3_K: wrapProducts(productsQ3_KAVX512), Q4_K: wrapProducts(productsQ4_KAVX512),

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Rounding is how activations become whole numbers from -127 to 127 and a scale,
-// before they are multiplied with packed weights. Both are those of ggml on
-// machines with AVX2, so that scores are near those of llama.cpp.
+// Rounding is what becomes of activations before they are multiplied with packed
+// weights: mostly whole numbers from -127 to 127 and a scale. Both ways of that are
+// those of ggml on machines with AVX2, so that scores are near those of llama.cpp.
 type Rounding uint8
 
 const (
@@ -20,6 +20,9 @@ const (
 	// BySuperBlock gives each 256 values a scale in single precision, the inverse
 	// of 127 over the largest magnitude (Q8_K).
 	BySuperBlock
+	// AsIs keeps every value. Of up to 16 rows, a tile, one column lies after the
+	// other.
+	AsIs
 
 	roundings = iota
 )
@@ -41,26 +44,52 @@ const (
 const least = 1.0 / (1 << 119)
 
 // values returns how many activations share a scale.
-func (r Rounding) values() int {
-	if r == ByBlock {
-		return 32
+func (r Rounding) values() int { return [roundings]int{ByBlock: 32, BySuperBlock: 256, AsIs: 1}[r] }
+
+// tileRows is how many rows of activations lie between each other as they are.
+const tileRows = 16
+
+// Together returns how many rows from a multiple of it on are best rounded by one
+// thread, for what they share.
+func (r Rounding) Together() int {
+	if r == AsIs {
+		return tileRows
 	}
-	return 256
+	return 1
 }
 
 // RoundedBytes returns the size of b rounded rows of cols values.
-func RoundedBytes(cols, b int) int { return cols / 32 * recordBytes * b }
+func (r Rounding) RoundedBytes(cols, b int) int {
+	if r == AsIs {
+		return 4 * cols * b
+	}
+	return cols / 32 * recordBytes * b
+}
 
 // Round writes x as row j of b into dst, which holds the rounded rows. Rows lie
-// next to each other, 32 values of one beside 32 of the next; the result for one
-// does not depend on the others. The length of x is a whole number of 32 or 256
-// values. Where a value is NaN or infinite, so is the scale.
+// next to each other, 32 values of one beside 32 of the next, or one beside one;
+// the result for one does not depend on the others. The length of x is a whole
+// number of 32 or 256 values where those share a scale; where one of them is NaN or
+// infinite, so is the scale.
 func (k *Kernels) Round(dst []byte, x []float32, r Rounding, j, b int) {
 	if len(x)%r.values() != 0 || j < 0 || j >= b {
 		panic(fmt.Sprintf("kernel: row %d of %d with %d activations cannot be rounded", j, b, len(x)))
 	}
-	if len(x) > 0 {
-		k.round[r](dst[j*recordBytes:RoundedBytes(len(x), b)], b*recordBytes, x)
+	switch {
+	case len(x) == 0:
+	case r == AsIs:
+		tile := j / tileRows * tileRows
+		interleave(dst[r.RoundedBytes(len(x), tile):], x, j-tile, min(tileRows, b-tile))
+	default:
+		k.round[r](dst[j*recordBytes:r.RoundedBytes(len(x), b)], b*recordBytes, x)
+	}
+}
+
+// interleave writes x as row j of a tile.
+func interleave(dst []byte, x []float32, j, rows int) {
+	dst = dst[:4*rows*len(x)]
+	for c, v := range x {
+		binary.LittleEndian.PutUint32(dst[4*(c*rows+j):], math.Float32bits(v))
 	}
 }
 

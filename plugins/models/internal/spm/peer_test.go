@@ -1,20 +1,16 @@
 package spm
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"testing"
+
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 // TestHardTextGetsSentencePiecesTokens compares with what testdata/peer.py
 // stored: SentencePiece's tokens for a vocabulary of Gemma's kind, and
 // llama.cpp's for bytes that SentencePiece replaces because they are not UTF-8.
 func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
-	data, err := os.ReadFile("testdata/peer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var peer struct {
 		Pieces []string  `json:"pieces"`
 		Scores []float32 `json:"scores"`
@@ -25,10 +21,10 @@ func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
 			SentencePiece []int32 `json:"sentencepiece"` // where it is not the same
 		} `json:"cases"`
 	}
-	if err := json.Unmarshal(data, &peer); err != nil || len(peer.Cases) < 60 {
-		t.Fatalf("%d cases, %v", len(peer.Cases), err)
+	if tokentest.ReadJSON(t, "testdata/peer.json", &peer); len(peer.Cases) < 60 {
+		t.Fatalf("%d cases", len(peer.Cases))
 	}
-	tok := mustNew(t, Vocab{Pieces: peer.Pieces, Scores: peer.Scores, Types: peer.Types, BOS: 2, EOS: 1, Unknown: 3, AddBOS: true})
+	tok := tokentest.New(t, New, Vocab{Pieces: peer.Pieces, Scores: peer.Scores, Types: peer.Types, BOS: 2, EOS: 1, Unknown: 3, AddBOS: true})
 	for _, c := range peer.Cases {
 		want := c.LlamaCPP
 		if c.SentencePiece != nil {
@@ -36,10 +32,8 @@ func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
 		}
 		got := tok.Encode(c.Text)
 		if !slices.Equal(got, want) {
-			t.Errorf("%q becomes %v (%s), want %v (%s)", c.Text, got, written(tok, got), want, written(tok, want))
+			t.Errorf("%q becomes %v (%q), want %v (%q)", c.Text, got, tokentest.Spell(tok, got), want, tokentest.Spell(tok, want))
 		}
-		if back, err := tok.Decode(got); err != nil || string(back) != string(c.Text) {
-			t.Errorf("%q comes back as %q, %v", c.Text, back, err)
-		}
+		tokentest.ComesBack(t, tok, c.Text, got)
 	}
 }

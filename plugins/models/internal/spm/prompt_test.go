@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"lab/core/fault"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 func TestEncodePrompt(t *testing.T) {
 	v := withBytes("a", "b", "▁", "</s>x")
 	v.Types[slices.Index(v.Pieces, "</s>x")] = Control
-	tok := mustNew(t, v)
+	tok := tokentest.New(t, New, v)
 	v.AddBOS = false
-	free := mustNew(t, v)
+	free := tokentest.New(t, New, v)
 	rows := []struct {
 		name           string
 		tok            *Tokenizer
@@ -37,7 +38,7 @@ func TestEncodePrompt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := written(r.tok, ids); got != r.want {
+			if got := tokentest.Spell(r.tok, ids); got != r.want {
 				t.Errorf("got %q, want %q", got, r.want)
 			}
 		})
@@ -49,7 +50,7 @@ func TestEncodePrompt(t *testing.T) {
 }
 
 func TestSilentTokensHaveNoText(t *testing.T) {
-	tok := mustNew(t, withBytes("a"))
+	tok := tokentest.New(t, New, withBytes("a"))
 	if got := tok.Silent(); !slices.Equal(got, []int32{0, 1, 2}) {
 		t.Errorf("got %v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lab/core/fault"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 // withBytes returns a vocabulary of <unk>, <s>, </s>, the 256 byte tokens and
@@ -29,34 +30,16 @@ func withBytes(pieces ...string) Vocab {
 	return v
 }
 
-func mustNew(t testing.TB, v Vocab) *Tokenizer {
-	t.Helper()
-	tok, err := New(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
-}
-
-// written spells tokens as pieces, for readable rows.
-func written(t *Tokenizer, ids []int32) string {
-	var parts []string
-	for _, id := range ids {
-		parts = append(parts, t.Vocab().Pieces[id])
-	}
-	return strings.Join(parts, " ")
-}
-
 func TestEncode(t *testing.T) {
-	tok := mustNew(t, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l", "é", "a", "aa", "<", "s", ">", "<s"))
+	tok := tokentest.New(t, New, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l", "é", "a", "aa", "<", "s", ">", "<s"))
 	v := withBytes("ab", "abc", "a", "b", "c", "d", "cd")
 	v.Types[slices.Index(v.Pieces, "ab")] = Unused
 	v.Types[slices.Index(v.Pieces, "abc")] = Unused
-	unused := mustNew(t, v)
+	unused := tokentest.New(t, New, v)
 	v = withBytes("a", "b", "ab", "▁", "b▁b", "ba")
 	v.Types[slices.Index(v.Pieces, "b▁b")] = UserDefined
 	v.Types[slices.Index(v.Pieces, "ba")] = UserDefined
-	user := mustNew(t, v)
+	user := tokentest.New(t, New, v)
 	rows := []struct {
 		name string
 		tok  *Tokenizer
@@ -84,13 +67,10 @@ func TestEncode(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			ids := r.tok.Encode([]byte(r.text))
-			if got := written(r.tok, ids); got != r.want {
+			if got := tokentest.Spell(r.tok, ids); got != r.want {
 				t.Errorf("got %q, want %q", got, r.want)
 			}
-			back, err := r.tok.Decode(ids)
-			if err != nil || string(back) != r.text {
-				t.Errorf("decoded %q, %v; want %q", back, err, r.text)
-			}
+			tokentest.ComesBack(t, r.tok, []byte(r.text), ids)
 		})
 	}
 }
@@ -148,10 +128,10 @@ func FuzzEncode(f *testing.F) {
 	for _, s := range []string{"", " ", "  the  the", "hello hell", "\n\t\x00", "café ▁ \xff\xfe", "<s></s><0x41>", "aaaaaaa", "the\xe2\x96"} {
 		f.Add([]byte(s))
 	}
-	tok := mustNew(f, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l", "é", "a", "aa", "aaa", "▁▁", "th", "lo", "<", "s"))
+	tok := tokentest.New(f, New, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l", "é", "a", "aa", "aaa", "▁▁", "th", "lo", "<", "s"))
 	v := tok.Vocab()
 	v.AddSpacePrefix = false
-	bare := mustNew(f, v)
+	bare := tokentest.New(f, New, v)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 500 {
 			return
@@ -219,7 +199,7 @@ func TestBadVocabulariesAreRefused(t *testing.T) {
 func inf() float64 { zero := 0.0; return 1 / zero }
 
 func TestPiecesOfBadIdsAreErrors(t *testing.T) {
-	tok := mustNew(t, withBytes("a"))
+	tok := tokentest.New(t, New, withBytes("a"))
 	for _, id := range []int32{-1, int32(tok.Size())} {
 		if _, err := tok.Piece(id); err == nil {
 			t.Errorf("Piece(%d) gave no error", id)
@@ -235,7 +215,7 @@ func TestPiecesOfBadIdsAreErrors(t *testing.T) {
 
 func TestVocabIsACopy(t *testing.T) {
 	v := withBytes("a")
-	tok := mustNew(t, v)
+	tok := tokentest.New(t, New, v)
 	v.Pieces[259] = "z"
 	tok.Vocab().Pieces[259] = "y"
 	if got := tok.Vocab().Pieces[259]; got != "a" {
@@ -245,7 +225,7 @@ func TestVocabIsACopy(t *testing.T) {
 
 // A quadratic encoder needs minutes for a megabyte of one word.
 func TestLongTextsEncode(t *testing.T) {
-	tok := mustNew(t, withBytes("a", "aa", "aaaa", "aaaaaaaa", "▁"))
+	tok := tokentest.New(t, New, withBytes("a", "aa", "aaaa", "aaaaaaaa", "▁"))
 	text := bytes.Repeat([]byte("a"), 1<<20)
 	ids := tok.Encode(text)
 	back, err := tok.Decode(ids)
@@ -258,7 +238,7 @@ func TestLongTextsEncode(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	tok := mustNew(b, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l"))
+	tok := tokentest.New(b, New, withBytes("he", "▁t", "▁the", "ll", "hell", "o", "t", "h", "e", "▁", "l"))
 	text := bytes.Repeat([]byte("the hell the "), 400)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -57,7 +57,8 @@ type Table struct {
 }
 
 // Encode cuts a plain text, which is not empty, into tokens that print exactly
-// this text, after one more space where the table says LeadingSpace.
+// this text, after one more space where the table says LeadingSpace. One that
+// normalises texts cuts, and prints, the normalised text, which may be empty.
 type Encode func(text []byte) ([]int32, error)
 
 // Tokenizer encodes prompts and decodes. It does not change after New and is
@@ -118,7 +119,8 @@ func (t *Tokenizer) Silent() []int32 {
 
 // Decode returns the text of a whole token sequence: its pieces one after
 // another, without the one leading space that encoding puts there in some
-// vocabularies. Decoding what was encoded gives back every byte string.
+// vocabularies. Decoding what was encoded gives back every byte string, or what
+// a vocabulary that normalises texts has made of it.
 func (t *Tokenizer) Decode(ids []int32) ([]byte, error) {
 	out := make([]byte, 0, 4*len(ids))
 	for _, id := range ids {

@@ -3,12 +3,14 @@
 // no piece covers becomes byte tokens, so that every byte string comes back
 // unchanged; a vocabulary without them refuses such a text.
 //
-// It does not read files and normalises nothing but spaces: files with a
-// character map are for their reader to refuse. Start with [New], then
-// Tokenizer.EncodePrompt.
+// A vocabulary may ask for its texts to be normalised first: characters replaced
+// by a character map, spaces squeezed (charmap.go). What is decoded is then the
+// normalised text, and a byte that is no part of UTF-8 has become U+FFFD. It does
+// not read files. Start with [New], then Tokenizer.EncodePrompt.
 //
 // Source: Kudo, "Subword Regularization" (ACL 2018), equation 3, decoded with
-// Viterbi's algorithm.
+// Viterbi's algorithm; Kudo and Richardson, "SentencePiece" (EMNLP 2018), section
+// 3, for the normalisation, of which they give no more than the idea.
 package unigram
 
 import (
@@ -35,6 +37,12 @@ type Vocab struct {
 	AddBOS bool
 	// AddSpacePrefix puts one space before a text that is not empty.
 	AddSpacePrefix bool
+	// Charmap is SentencePiece's precompiled map of characters, empty for none; New
+	// keeps it.
+	Charmap []byte
+	// SqueezeSpaces makes one space of several, and none of those at both ends of a
+	// text (SentencePiece's remove_extra_whitespaces).
+	SqueezeSpaces bool
 }
 
 // Tokenizer encodes and decodes; EncodePrompt and Decode come from the embedded
@@ -47,6 +55,7 @@ type Tokenizer struct {
 	bytes   [256]int32   // -1 for none
 	unknown float64      // score of a character without a piece
 	prefix  bool
+	normal  *normaliser // nil: texts stay as they are
 }
 
 // penalty is how much less than the worst piece a character without a piece
@@ -73,6 +82,15 @@ func New(v Vocab) (*Tokenizer, error) {
 	t := &Tokenizer{scores: make([]float64, n), prefix: v.AddSpacePrefix, unknown: math.Inf(1)}
 	for b := range t.bytes {
 		t.bytes[b] = -1
+	}
+	if len(v.Charmap) > 0 || v.SqueezeSpaces {
+		t.normal = &normaliser{squeeze: v.SqueezeSpaces}
+	}
+	if len(v.Charmap) > 0 {
+		var err error
+		if t.normal.chars, err = newCharmap(v.Charmap); err != nil {
+			return nil, err
+		}
 	}
 	texts, seen := make([][]byte, n), make(map[string]int, n)
 	for i, piece := range v.Pieces {
@@ -130,10 +148,16 @@ func (t *Tokenizer) add(id int32, piece string, typ token.Type) ([]byte, error) 
 // written out, leftmost and longest first, and between them the best
 // segmentation.
 func (t *Tokenizer) encode(text []byte) ([]int32, error) {
-	out := make([]int32, 0, len(text)/3+1)
-	if t.prefix {
+	switch {
+	case t.normal != nil:
+		var err error
+		if text, err = t.normal.apply(text, t.prefix, &t.user); err != nil {
+			return nil, err
+		}
+	case t.prefix:
 		text = append([]byte{' '}, text...)
 	}
+	out := make([]int32, 0, len(text)/3+1)
 	for len(text) > 0 {
 		at, id, n := t.user.Find(text)
 		var err error

@@ -2,16 +2,15 @@ package unigram
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"lab/core/fault"
 	"lab/plugins/models/internal/token"
+	"lab/plugins/models/internal/token/tokentest"
 )
 
 type peerFile struct {
@@ -26,55 +25,49 @@ type peerFile struct {
 
 func readPeer(t testing.TB) (peerFile, *Tokenizer) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/peer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var p peerFile
-	if err := json.Unmarshal(data, &p); err != nil || len(p.Cases) < 50 {
-		t.Fatalf("%d cases, %v", len(p.Cases), err)
+	if tokentest.ReadJSON(t, "testdata/peer.json", &p); len(p.Cases) < 50 {
+		t.Fatalf("%d cases", len(p.Cases))
 	}
-	tok, err := New(Vocab{Pieces: p.Pieces, Scores: p.Scores, Types: p.Types, BOS: 1, AddSpacePrefix: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, tok
-}
-
-func spell(t *Tokenizer, ids []int32) string {
-	var parts []string
-	for _, id := range ids {
-		parts = append(parts, fmt.Sprintf("%q", t.Spelling(id)))
-	}
-	return strings.Join(parts, " ")
+	return p, tokentest.New(t, New, Vocab{Pieces: p.Pieces, Scores: p.Scores, Types: p.Types, BOS: 1, AddSpacePrefix: true})
 }
 
 func TestHardTextGetsSentencePiecesTokens(t *testing.T) {
 	p, tok := readPeer(t)
+	near := 0
+	for _, c := range p.Cases {
+		got, same := compareCase(t, tok, []byte(c.Text), c.IDs)
+		if !same {
+			near++
+		}
+		tokentest.ComesBack(t, tok, []byte(c.Text), got)
+	}
+	if near > 3 {
+		t.Errorf("%d texts have other tokens of the same worth; three would do for chance", near)
+	}
+}
+
+// compareCase fails when a text gets other tokens than SentencePiece's, unless they
+// are of the same worth for it: its sums are of float32, and what differs by less
+// than their rounding, at most half a unit in the last place for each token, it takes
+// for equal. It returns our tokens and whether they are the same.
+func compareCase(t *testing.T, tok *Tokenizer, text []byte, want []int32) (got []int32, same bool) {
+	t.Helper()
 	sum := func(ids []int32) (total float64) {
 		for _, id := range ids {
 			total += tok.scores[id]
 		}
 		return total
 	}
-	near := 0
-	for _, c := range p.Cases {
-		got, err := tok.EncodePrompt([]byte(c.Text), false, false)
-		// Its sums are of float32: what differs by less than their rounding, at most
-		// half a unit in the last place for each token, it takes for equal.
-		ours, theirs := sum(got), sum(c.IDs)
-		if err == nil && !slices.Equal(got, c.IDs) && math.Abs(ours-theirs) <= math.Abs(theirs)*float64(len(c.IDs))/(1<<24) && ours >= theirs {
-			near++
-		} else if err != nil || !slices.Equal(got, c.IDs) {
-			t.Errorf("%q becomes %s, %v; want %s", c.Text, spell(tok, got), err, spell(tok, c.IDs))
-		}
-		if back, err := tok.Decode(got); err != nil || string(back) != c.Text {
-			t.Errorf("%q comes back as %q, %v", c.Text, back, err)
-		}
+	got, err := tok.EncodePrompt(text, false, false)
+	if err == nil && slices.Equal(got, want) {
+		return got, true
 	}
-	if near > 3 {
-		t.Errorf("%d texts have other tokens of the same worth; three would do for chance", near)
+	ours, theirs := sum(got), sum(want)
+	if err != nil || !(math.Abs(ours-theirs) <= math.Abs(theirs)*float64(len(want))/(1<<24)) || ours < theirs {
+		t.Errorf("%q becomes %q, %v; want %q", text, tokentest.Spell(tok, got), err, tokentest.Spell(tok, want))
 	}
+	return got, false
 }
 
 // worth is the sum of scores of the best segmentation, found by trying all.
@@ -136,7 +129,7 @@ func TestTheSegmentationIsTheBestOfAll(t *testing.T) {
 			sum += tok.scores[id]
 		}
 		if want := worth(tok, b.String(), known); !(math.Abs(sum-want) <= 1e-9) { // sums of few halves are exact
-			t.Fatalf("%q becomes %s, worth %g; the best is worth %g", b.String(), spell(tok, ids), sum, want)
+			t.Fatalf("%q becomes %q, worth %g; the best is worth %g", b.String(), tokentest.Spell(tok, ids), sum, want)
 		}
 	}
 }
@@ -182,13 +175,7 @@ func TestLongTextsEncode(t *testing.T) {
 	_, tok := readPeer(t)
 	for _, unit := range []string{"a", " ", "ab", "\xff", "ส", "the weather "} {
 		text := bytes.Repeat([]byte(unit), 1<<20/len(unit))
-		ids, err := tok.EncodePrompt(text, false, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if back, err := tok.Decode(ids); err != nil || !bytes.Equal(back, text) {
-			t.Errorf("the round trip of %q failed: %v", unit, err)
-		}
+		tokentest.ComesBack(t, tok, text, tokentest.Encode(t, tok, text))
 	}
 }
 

@@ -53,7 +53,6 @@ type tile struct {
 	acc      int // first register of the lanes
 	x, w     int // first registers of operands
 	label    string
-	half     bool // weights in half precision, whole blocks of 16 only
 }
 
 func (t tile) lane(x, r, h int) int { return t.acc + (x*t.rows+r)*t.m.halves() + h }
@@ -77,18 +76,11 @@ func (t tile) run() {
 	for h := range t.m.halves() {
 		t.step(h, func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(m, v) })
 	}
-	if t.half {
-		build.ADDQ(operand.U8(32), l.w)
-	} else {
-		build.ADDQ(operand.U8(64), l.w)
-	}
+	build.ADDQ(operand.U8(64), l.w)
 	build.ADDQ(operand.U8(64), l.x)
 	build.DECQ(l.count)
 	build.JNZ(operand.LabelRef(t.label + "_loop"))
 	build.Label(t.label + "_tail")
-	if t.half {
-		return
-	}
 	build.TESTQ(l.tail, l.tail)
 	build.JZ(operand.LabelRef(t.label + "_sum"))
 	for h := range t.m.halves() {
@@ -113,11 +105,7 @@ func (t tile) step(h int, load func(operand.Mem, reg.VecPhysical)) {
 	}
 	for r := range t.rows {
 		w := t.m.vec(t.w)
-		if t.half {
-			build.VCVTPH2PS(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset/2), w)
-		} else {
-			load(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset), w)
-		}
+		load(row(t.l.w, t.l.ws, t.l.ws3, t.first+r, offset), w)
 		for x := range t.xs {
 			build.VFMADD231PS(t.m.vec(t.x+x), w, t.m.vec(t.lane(x, r, h)))
 		}
@@ -341,37 +329,6 @@ func dot(m machine, t *tables) {
 	build.VMOVSHDUP(xmm(0), xmm(1))
 	build.VADDSS(xmm(1), xmm(0), xmm(0))
 	build.Store(reg.X0, build.ReturnIndex(0))
-	build.VZEROUPPER()
-	build.RET()
-}
-
-// dotsF16 writes the products of weight rows in half precision, which lie one
-// after the other, with one activation row: for a single row of activations,
-// converting the weights as they are read costs less than doing so first.
-func dotsF16(m machine, t *tables) {
-	function("dotsF16"+m.suffix, "func(k int, w *byte, n int, x, y *float32)",
-		fmt.Sprintf("dotsF16%s sets y[i] to the dot product of half-precision row i and x[:k] for i < n; n is a multiple of 4, k of 16.", m.suffix))
-	k, n, y := gp("k"), gp("n"), gp("y")
-	l := &walker{w: gp("w"), x: gp("x"), blocks: build.GP64(), count: build.GP64()}
-	ws, ws3, first := build.GP64(), build.GP64(), build.GP64()
-	build.MOVQ(k, ws)
-	build.SHLQ(operand.U8(1), ws)
-	build.LEAQ(at(ws, ws, 2, 0), ws3)
-	l.ws, l.ws3 = ws, ws3
-	build.MOVQ(k, l.blocks)
-	build.SHRQ(operand.U8(4), l.blocks)
-	build.MOVQ(l.x, first)
-	build.Label("rows")
-	build.SUBQ(operand.U8(4), n)
-	build.JL(operand.LabelRef("end"))
-	build.MOVQ(first, l.x)
-	q := tile{m: m, l: l, rows: 4, xs: 1, acc: accStart(m), x: 8, w: 10, label: "tile", half: true}
-	q.run()
-	q.store(t, y)
-	build.ADDQ(operand.U8(16), y)
-	build.ADDQ(ws3, l.w) // the walk went over one row
-	build.JMP(operand.LabelRef("rows"))
-	build.Label("end")
 	build.VZEROUPPER()
 	build.RET()
 }

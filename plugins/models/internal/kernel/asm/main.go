@@ -29,7 +29,6 @@ func main() {
 	for _, m := range []machine{avx2, avx512} {
 		dots(m, t)
 		dot(m, t)
-		dotsF16(m, t)
 	}
 	addWeighted(t)
 	add(t)
@@ -43,6 +42,7 @@ func main() {
 	for _, m := range []machine{avx2, avx512} {
 		widen(m, t)
 		products(m, t)
+		plainProducts(m, t)
 	}
 	rounds(t)
 	relax()

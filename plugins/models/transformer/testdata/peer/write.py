@@ -16,6 +16,7 @@ import gguf
 import numpy as np
 import torch
 import transformers as hf
+from transformers.modeling_utils import no_init_weights
 
 SEED = 11
 VOCAB = 270
@@ -87,6 +88,16 @@ CASES = {
         head_dim=10, rope_theta=1000.0, moe_intermediate_size=16, num_experts=6, num_experts_per_tok=3,
         norm_topk_prob=True)),
         {"expert_count": 6, "expert_used_count": 3, "expert_feed_forward_length": 16}),
+    # Mixtures of which layer 1, or all layers but layer 1, have an ordinary feed-forward layer.
+    "qwen2moe-dense": lambda: ("qwen2moe", hf.Qwen2MoeConfig(**common(
+        rope_theta=1000.0, moe_intermediate_size=16, shared_expert_intermediate_size=20, num_experts=4,
+        num_experts_per_tok=2, mlp_only_layers=[1])),
+        {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 16,
+         "expert_shared_feed_forward_length": 20}),
+    "qwen3moe-dense": lambda: ("qwen3moe", hf.Qwen3MoeConfig(**common(
+        head_dim=10, rope_theta=1000.0, moe_intermediate_size=16, num_experts=6, num_experts_per_tok=3,
+        norm_topk_prob=True, decoder_sparse_step=2)),
+        {"expert_count": 6, "expert_used_count": 3, "expert_feed_forward_length": 16}),
     # transformers takes the long factors for texts longer than the original context, the short ones for others.
     "phi3-long": lambda: ("phi3", hf.Phi3Config(**common(
         rope_theta=1000.0, original_max_position_embeddings=24, rope_scaling=LONGROPE)),
@@ -101,6 +112,9 @@ CASES = {
     "stablelm": lambda: ("stablelm", hf.StableLmConfig(**common(
         hidden_size=32, rope_theta=1000.0, partial_rotary_factor=0.5, use_qkv_bias=True)),
         {"use_parallel_residual": False, "rope.dimension_count": 4}),
+    "stablelm-parallel": lambda: ("stablelm", hf.StableLmConfig(**common(
+        hidden_size=32, rope_theta=1000.0, partial_rotary_factor=0.5, use_parallel_residual=True, qk_layernorm=True)),
+        {"use_parallel_residual": True, "rope.dimension_count": 4}),
     "gpt2": lambda: ("gpt2", hf.GPT2Config(
         vocab_size=VOCAB, n_positions=CONTEXT, n_embd=24, n_layer=3, n_head=4, n_inner=40, bos_token_id=1, eos_token_id=2,
         attn_implementation="eager"), {}),
@@ -188,12 +202,24 @@ def experts(model):
         yield name, w.astype(np.float16 if half else np.float32)
 
 
+def head_gains(model):
+    """The gains that every head has of its own, one row each."""
+    found = {}
+    for name, p in model.state_dict().items():
+        if "_layernorm.norms." in name:
+            layer, which, number = name.split(".")[2], name.split(".")[4][0], name.split(".")[-2]
+            found.setdefault(f"blk.{layer}.attn_{which}_norm.weight", {})[int(number)] = p.float().numpy()
+    for name, by_head in found.items():
+        yield name, np.stack([by_head[i] for i in range(len(by_head))]).astype(np.float32)
+
+
 def tensors(model, architecture, config):
     yield from experts(model)
+    yield from head_gains(model)
     for name, p in model.state_dict().items():
         if name == "lm_head.weight" and (config.tie_word_embeddings or architecture == "gpt2"):
             continue
-        if ".experts." in name:
+        if ".experts." in name or "_layernorm.norms." in name:
             continue
         half = stored_half(model, name, p)
         w = p.float().numpy()
@@ -317,7 +343,8 @@ def main():
     folder, *names = sys.argv[1:]
     for name in names or CASES:
         architecture, config, extra = CASES[name]()
-        model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval().float()
+        with no_init_weights():  # StableLM's own stumbles over norms without a bias, and randomise sets all of them
+            model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval().float()
         randomise(model, architecture)
         write(Path(folder, name + ".gguf"), name, architecture, config, extra, model)
         result = reference(model)
