@@ -90,8 +90,7 @@ func (r Recording) Row(scores *dist.Scores) (dist.Scores, error) {
 const rowBytes = 24
 
 // BytesPerStep returns about how many bytes a step's scores take in memory and in
-// the log, for a model with so many tokens; scores.parquet takes
-// [TypicalCompression] of that.
+// the log, for a model with so many tokens.
 func (r Recording) BytesPerStep(vocabulary int) int64 {
 	switch {
 	case r.dense:
@@ -100,6 +99,24 @@ func (r Recording) BytesPerStep(vocabulary int) int64 {
 		return rowBytes + 8*int64(min(r.top, vocabulary))
 	}
 	return 0
+}
+
+// What scores.parquet takes of the bytes before compression. Measured for 200
+// steps of tiny (1312 tokens): dense 0.85, top:40 0.61; for normally distributed
+// scores of 151,936 tokens: 0.86 and 0.76. Mantissas of float32 hardly compress.
+const (
+	typicalDense = 0.86
+	typicalTop   = 0.76
+)
+
+// TypicalFileBytesPerStep returns about how many bytes a step's scores take in
+// scores.parquet, compressed.
+func (r Recording) TypicalFileBytesPerStep(vocabulary int) int64 {
+	share := typicalTop
+	if r.dense {
+		share = typicalDense
+	}
+	return int64(share * float64(r.BytesPerStep(vocabulary)))
 }
 
 // check refuses a record whose scores are not those that the run is to keep.

@@ -320,28 +320,47 @@ func TestScoresThatAreRefused(t *testing.T) {
 	}
 }
 
-// The estimate is what the log takes, but for what a record has beside scores.
+// The estimates are what the log and the table take, but for what a record has
+// beside scores.
 func TestBytesPerStep(t *testing.T) {
+	const vocabulary, steps = 5000, 100
 	for _, scores := range []string{"dense", "top:40"} {
 		keep, err := ParseRecording(scores)
 		if err != nil {
 			t.Fatal(err)
 		}
-		const vocabulary = 5000
-		values := make([]float32, vocabulary)
-		for i := range values {
-			values[i] = float32(i * 7919 % vocabulary)
+		dir := t.TempDir()
+		r := createWithScores(t, dir, manifest(1, 1), scores)
+		rng := rand.New(rand.NewPCG(2, 3))
+		var rec Record
+		var e encoder
+		for range steps {
+			values := make([]float32, vocabulary)
+			for i := range values {
+				values[i] = float32(rng.NormFloat64() * 2.5)
+			}
+			whole := dist.NewDense(values)
+			row, err := keep.Row(&whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.scores(&row)
+			rec.Trace.Tokens, rec.Scores = append(rec.Trace.Tokens, 0), append(rec.Scores, row)
 		}
-		whole := dist.NewDense(values)
-		row, err := keep.Row(&whole)
+		if err := r.Put(rec); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, r)
+		// Ids take 1 to 3 bytes in the log, 4 in memory.
+		if got, want := len(e.b), steps*int(keep.BytesPerStep(vocabulary)); got > want || got < want/2 {
+			t.Errorf("%s: %d bytes in the log, estimated %d", scores, got, want)
+		}
+		info, err := os.Stat(filepath.Join(dir, scoresFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e encoder
-		e.scores(&row)
-		// Ids take 1 to 3 bytes in the log, 4 in memory.
-		if got, want := len(e.b), int(keep.BytesPerStep(vocabulary)); got > want || got < want/2 {
-			t.Errorf("%s: %d bytes, estimated %d", scores, got, want)
+		if got, want := float64(info.Size()), float64(steps*keep.TypicalFileBytesPerStep(vocabulary)); !(math.Abs(got/want-1) <= 0.25) { // typical is no more than that
+			t.Errorf("%s: %v bytes in the table, estimated %v", scores, got, want)
 		}
 	}
 }

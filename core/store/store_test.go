@@ -587,9 +587,26 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(bytes.Clone(b[headBytes:]))
+		r = madeWithScores(i, 1, 5)
+		if b, err = e.frame(&r); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Clone(b[headBytes:]))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		_, _ = decode(payload)
+		r, err := decode(payload)
+		if err != nil {
+			return
+		}
+		var once, twice encoder
+		once.record(&r)
+		back, err := decode(once.b)
+		if err != nil {
+			t.Fatalf("what was decoded cannot be encoded: %v", err)
+		}
+		if twice.record(&back); !bytes.Equal(once.b, twice.b) {
+			t.Fatalf("%q became %q", once.b, twice.b)
+		}
 	})
 }
 
