@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/trace"
 )
@@ -17,9 +18,14 @@ type encoder struct {
 	b     []byte
 	names map[string]uint64
 	list  []string
+	below int // a number below 0, which the log cannot hold
 }
 
-func (e *encoder) number(n int)   { e.b = binary.AppendUvarint(e.b, uint64(n)) }
+func (e *encoder) number(n int) {
+	e.below = min(e.below, n)
+	e.b = binary.AppendUvarint(e.b, uint64(n))
+}
+func (e *encoder) token(t int32)  { e.b = binary.AppendUvarint(e.b, uint64(uint32(t))) }
 func (e *encoder) real(r float64) { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(r)) }
 func (e *encoder) reals(r ...trace.Real) {
 	for _, v := range r {
@@ -43,6 +49,7 @@ func (e *encoder) name(s string) {
 const (
 	kindSample = iota
 	kindFailure
+	kindScores // a sample with the scores of its steps
 )
 
 // record appends the payload of r to the encoder's bytes.
@@ -50,6 +57,8 @@ func (e *encoder) record(r *Record) {
 	kind := kindSample
 	if r.Failure != "" {
 		kind = kindFailure
+	} else if len(r.Scores) > 0 {
+		kind = kindScores
 	}
 	e.number(kind)
 	e.number(r.Cell)
@@ -67,7 +76,7 @@ func (e *encoder) record(r *Record) {
 	e.number(s.Stop.Offset)
 	e.number(len(s.Tokens))
 	for _, t := range s.Tokens {
-		e.number(int(uint32(t)))
+		e.token(t)
 	}
 	if e.names == nil {
 		e.names = map[string]uint64{}
@@ -88,6 +97,32 @@ func (e *encoder) record(r *Record) {
 	for i := range s.Steps {
 		e.step(&s.Steps[i])
 	}
+	if kind == kindScores {
+		e.number(len(r.Scores))
+		for i := range r.Scores {
+			e.scores(&r.Scores[i])
+		}
+	}
+}
+
+// scores appends a row: its vocabulary, twice its length and 1 when it is sparse,
+// the ids, each less the one before, the unlisted mass, and the scores' IEEE bits.
+func (e *encoder) scores(s *dist.Scores) {
+	e.number(s.Vocab)
+	e.real(s.Unlisted)
+	if s.Dense() {
+		e.number(2 * len(s.Values))
+	} else {
+		e.number(2*len(s.Values) + 1)
+		last := int32(0)
+		for _, id := range s.IDs {
+			e.number(int(id - last))
+			last = id
+		}
+	}
+	for _, v := range s.Values {
+		e.b = binary.LittleEndian.AppendUint32(e.b, math.Float32bits(v))
+	}
 }
 
 // Bits of a step's flags.
@@ -105,7 +140,7 @@ func (e *encoder) step(s *trace.Step) {
 		flags |= hasSampling
 	}
 	e.number(flags)
-	e.number(int(uint32(s.Token)))
+	e.token(s.Token)
 	e.number(len(s.Piece))
 	e.b = append(e.b, s.Piece...)
 	for _, side := range []*trace.Side{s.Model, s.Sampling} {
@@ -141,7 +176,7 @@ type decoder struct {
 
 func (d *decoder) number() int {
 	n, used := binary.Uvarint(d.b)
-	if used <= 0 || n > math.MaxInt64 {
+	if used <= 0 || n > math.MaxInt {
 		d.bad, d.b = true, nil
 		return 0
 	}
@@ -182,10 +217,12 @@ func (d *decoder) bytes() []byte {
 func (d *decoder) text() string { return string(d.bytes()) }
 
 func (d *decoder) token() int32 {
-	n := d.number()
-	if n > math.MaxUint32 {
-		d.bad = true
+	n, used := binary.Uvarint(d.b)
+	if used <= 0 || n > math.MaxUint32 {
+		d.bad, d.b = true, nil
+		return 0
 	}
+	d.b = d.b[used:]
 	return int32(uint32(n))
 }
 
@@ -198,9 +235,16 @@ func decode(payload []byte) (Record, error) {
 	case kindFailure:
 		r.Failure = d.text()
 		d.bad = d.bad || r.Failure == ""
-	case kindSample:
+	case kindSample, kindScores:
 		d.sample(&r.Trace)
 		r.Trace.Sample = uint64(r.Sample)
+		if kind == kindScores {
+			r.Scores = make([]dist.Scores, d.count(leastScores))
+			d.bad = d.bad || len(r.Scores) == 0
+			for i := range r.Scores {
+				d.scores(&r.Scores[i])
+			}
+		}
 	default:
 		d.bad = true
 	}
@@ -210,11 +254,46 @@ func decode(payload []byte) (Record, error) {
 	return r, nil
 }
 
-// The least bytes of a step and of a stage.
+// The least bytes of a step, of a stage and of a row of scores.
 const (
-	leastStep  = 4
-	leastStage = 7 + 7*8
+	leastStep   = 4
+	leastStage  = 7 + 7*8
+	leastScores = 1 + 8 + 1 + 4
 )
+
+func (d *decoder) scores(s *dist.Scores) {
+	s.Vocab, s.Unlisted = d.number(), float64(d.real())
+	n := d.number()
+	sparse := n%2 == 1
+	n /= 2
+	if n > len(d.b)/4 {
+		d.bad, d.b = true, nil
+		return
+	}
+	if sparse {
+		s.IDs = make([]int32, n)
+		last := 0
+		for i := range s.IDs {
+			if last += d.number(); last > math.MaxInt32 || last < 0 {
+				d.bad, d.b = true, nil
+				return
+			}
+			s.IDs[i] = int32(last)
+		}
+	}
+	if n > len(d.b)/4 {
+		d.bad, d.b = true, nil
+		return
+	}
+	s.Values = make([]float32, n)
+	for i := range s.Values {
+		s.Values[i] = math.Float32frombits(binary.LittleEndian.Uint32(d.b[4*i:]))
+	}
+	d.b = d.b[4*n:]
+	if !d.bad && s.Check() != nil {
+		d.bad = true
+	}
+}
 
 func (d *decoder) sample(s *trace.Sample) {
 	s.Text, s.Raw = d.text(), d.bytes()

@@ -44,12 +44,13 @@ func (c Comparison) String() string {
 }
 
 // Compare compares the samples of two runs bit by bit. Steps are compared where
-// both runs have them.
+// both runs have them, scores where both keep the same of them.
 func Compare(a, b *Stored) (Comparison, error) {
 	steps := a.Manifest.Ledger && b.Manifest.Ledger
-	nextA, stopA := iter.Pull2(a.all(steps))
+	scores := a.Manifest.Scores == b.Manifest.Scores && a.Manifest.Scores != ""
+	nextA, stopA := iter.Pull2(a.all(steps, scores))
 	defer stopA()
-	nextB, stopB := iter.Pull2(b.all(steps))
+	nextB, stopB := iter.Pull2(b.all(steps, scores))
 	defer stopB()
 	var c Comparison
 	x, errA, okA := nextA()
@@ -92,10 +93,10 @@ func Compare(a, b *Stored) (Comparison, error) {
 }
 
 // all yields every record, and an error as the last.
-func (s *Stored) all(steps bool) iter.Seq2[*Record, error] {
+func (s *Stored) all(steps, scores bool) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		stopped := false
-		err := s.Records(steps, func(r *Record) error {
+		err := s.records(steps, scores, func(r *Record) error {
 			if !yield(r, nil) {
 				stopped = true
 				return errStop
@@ -133,6 +134,7 @@ func parts(a, b *Record, steps bool) (step int, what string) {
 		for i := range min(len(x.Steps), len(y.Steps)) {
 			var e, f encoder
 			left, right := *a, *b
+			left.Scores, right.Scores = nil, nil
 			left.Trace.Steps, right.Trace.Steps = x.Steps[i:i+1], y.Steps[i:i+1]
 			e.record(&left)
 			f.record(&right)
@@ -141,9 +143,18 @@ func parts(a, b *Record, steps bool) (step int, what string) {
 			}
 		}
 	}
+	for i := range min(len(a.Scores), len(b.Scores)) {
+		var e, f encoder
+		e.scores(&a.Scores[i])
+		f.scores(&b.Scores[i])
+		if !bytes.Equal(e.b, f.b) {
+			return i, "the model gave other scores"
+		}
+	}
 	var e, f encoder
 	left, right := *a, *b
 	left.Trace.Steps, right.Trace.Steps = nil, nil
+	left.Scores, right.Scores = nil, nil
 	e.record(&left)
 	f.record(&right)
 	if !bytes.Equal(e.b, f.b) {
@@ -162,6 +173,10 @@ func Remove(dir string) error {
 		return err
 	}
 	defer f.Close()
+	// Without run.json it is a run no more, should we die before the rest is gone.
+	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil {
+		return unwritable(dir, err)
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return unwritable(dir, err)
 	}

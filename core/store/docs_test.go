@@ -27,7 +27,7 @@ func TestColumnsAreDocumented(t *testing.T) {
 	for _, table := range []struct {
 		name string
 		row  any
-	}{{samplesFile, sampleRow{}}, {StepsFile, stepRow{}}, {StagesFile, stageRow{}}} {
+	}{{samplesFile, sampleRow{}}, {StepsFile, stepRow{}}, {StagesFile, stageRow{}}, {scoresFile, scoreRow{}}} {
 		fmt.Fprintf(&b, "\n### `%s`\n\n| column | type | meaning |\n|---|---|---|\n", table.name)
 		for f := range fields(reflect.TypeOf(table.row)) {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, f.kind, f.doc)
@@ -50,7 +50,7 @@ type column struct{ name, kind, doc string }
 
 // fields yields the columns of a row type.
 func fields(t reflect.Type) func(func(column) bool) {
-	kinds := map[string]string{"int32": "int32", "int64": "int64", "float64": "double", "string": "string", "bool": "boolean", "[]uint8": "bytes", "[]int32": "list of int32"}
+	kinds := map[string]string{"int32": "int32", "int64": "int64", "float64": "double", "string": "string", "bool": "boolean", "[]uint8": "bytes", "[]int32": "list of int32", "[]float32": "list of float"}
 	return func(yield func(column) bool) {
 		for i := range t.NumField() {
 			f := t.Field(i)

@@ -27,25 +27,27 @@ func (r *Run) Finish() (bool, error) {
 	if err := writeTables(r.Dir, r.Manifest, []string{path}); err != nil {
 		return false, err
 	}
-	if failures > 0 {
-		return true, nil
+	if failures == 0 {
+		err := os.Remove(path)
+		if err == nil {
+			err = syncFolder(r.Dir)
+		}
+		if err != nil {
+			return false, unwritable(r.Dir, err)
+		}
 	}
-	err := os.Remove(path)
-	if err == nil {
-		err = syncFolder(r.Dir)
-	}
-	if err != nil {
-		return false, unwritable(r.Dir, err)
-	}
+	r.mu.Lock()
+	r.done = true
+	r.mu.Unlock()
 	return true, nil
 }
 
 // writeTables writes the tables of dir from logs that together hold all records.
 func writeTables(dir string, m *Manifest, logs []string) error {
-	t, err := newTables(dir, m.Ledger)
+	t, err := newTables(dir, m)
 	if err == nil {
 		next := 0
-		err = readLogs(logs, func(r *Record) error {
+		_, err = readLogs(logs, m, func(r *Record) error {
 			if at := r.Cell*m.Samples + r.Sample; at != next {
 				return fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
 			}
@@ -71,8 +73,9 @@ func writeTables(dir string, m *Manifest, logs []string) error {
 }
 
 // readLogs calls visit with the records of logs in the order of cells and samples;
-// of several records of one sample with the last. Memory is that of an index.
-func readLogs(logs []string, visit func(*Record) error) (err error) {
+// of several records of one sample with the last. It reports whether there is a log.
+// Memory is that of an index.
+func readLogs(logs []string, m *Manifest, visit func(*Record) error) (found bool, err error) {
 	type where struct {
 		place
 		log int
@@ -89,15 +92,15 @@ func readLogs(logs []string, visit func(*Record) error) (err error) {
 	for i, path := range logs {
 		f, size, err := openLog(path)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if f == nil {
 			continue
 		}
-		files[i] = f
-		x, err := scan(f, size, path)
+		files[i], found = f, true
+		x, err := scan(f, size, path, m)
 		if err != nil {
-			return err
+			return found, err
 		}
 		for _, p := range x.places {
 			all = append(all, where{p, i})
@@ -116,15 +119,15 @@ func readLogs(logs []string, visit func(*Record) error) (err error) {
 		}
 		payload = payload[:w.length]
 		if _, err := files[w.log].ReadAt(payload, w.offset+headBytes); err != nil {
-			return fault.Wrap(err, fault.Data, op, logs[w.log])
+			return found, fault.Wrap(err, fault.Data, op, logs[w.log])
 		}
 		r, err := decode(payload)
 		if err != nil {
-			return fault.Wrap(err, fault.Data, op, logs[w.log])
+			return found, fault.Wrap(err, fault.Data, op, logs[w.log])
 		}
 		if err := visit(&r); err != nil {
-			return err
+			return found, err
 		}
 	}
-	return nil
+	return found, nil
 }

@@ -31,11 +31,17 @@ func lock(dir string) (*os.File, error) {
 		return nil, unwritable(dir, err)
 	}
 	free, err := take(f)
+	for wait := time.Duration(0); err == nil && !free && wait < lockPatience; wait += lockPatience / 20 {
+		time.Sleep(lockPatience / 20)
+		free, err = take(f)
+	}
 	was := readOwner(f)
 	host, _ := os.Hostname()
 	switch {
 	case err != nil:
 		return nil, errors.Join(fault.Wrap(err, fault.Data, op, path), f.Close())
+	case !free && was.PID == 0: // it has not written its name yet
+		return nil, errors.Join(fault.New(fault.Usage, op, dir, "another process writes it").Fix("wait until it ends, or stop it"), f.Close())
 	case !free:
 		return nil, errors.Join(fault.New(fault.Usage, op, dir, "process %d on %s writes it since %s", was.PID, fault.Quote(was.Host, 60), was.Started.Format(time.DateTime)).
 			Fix("wait until it ends, or stop it"), f.Close())
@@ -55,6 +61,10 @@ func lock(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// lockPatience is how long a lock that is held is waited for: who looks whether
+// a run is being written holds it for a moment.
+var lockPatience = 200 * time.Millisecond
 
 // unlock gives the lock back.
 func unlock(f *os.File) error {

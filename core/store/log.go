@@ -30,8 +30,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (e *encoder) frame(r *Record) ([]byte, error) {
 	e.b = append(e.b[:0], mark...)
 	e.b = append(e.b, make([]byte, 8)...)
+	e.below = 0
 	e.record(r)
 	payload := e.b[headBytes:]
+	if e.below < 0 {
+		return nil, fault.New(fault.Internal, op, fmt.Sprintf("cell %d, sample %d", r.Cell, r.Sample), "its record has the number %d where none is below 0", e.below)
+	}
 	if len(payload) > mostPayload {
 		return nil, fault.New(fault.Limit, op, fmt.Sprintf("cell %d, sample %d", r.Cell, r.Sample), "its record has %d bytes, more than %d", len(payload), mostPayload)
 	}
@@ -56,8 +60,9 @@ type index struct {
 }
 
 // scan reads the log from the start. Frames that are damaged with whole ones
-// behind them are problems; what follows the last whole frame is not in whole.
-func scan(f io.ReaderAt, size int64, path string) (*index, error) {
+// behind them are problems, as are records that are none of m's; what follows the
+// last whole frame is not in whole.
+func scan(f io.ReaderAt, size int64, path string, m *Manifest) (*index, error) {
 	x := &index{}
 	var head [headBytes]byte
 	var payload []byte
@@ -80,7 +85,7 @@ func scan(f io.ReaderAt, size int64, path string) (*index, error) {
 		}
 		d := decoder{b: payload}
 		kind, cell, sample := d.number(), d.number(), d.number()
-		if d.bad || cell >= mostCells || sample >= mostSamples {
+		if d.bad || !m.holds(cell, sample) {
 			x.problems = append(x.problems, fault.New(fault.Data, op, path, "the record at byte %d is damaged", at))
 		} else {
 			x.places = append(x.places, place{uint32(cell), uint32(sample), at, uint32(len(payload)), kind == kindFailure})

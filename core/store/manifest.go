@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/trace"
 )
@@ -41,13 +42,14 @@ func ManifestPath(dir string) string { return filepath.Join(dir, manifestFile) }
 type Manifest struct {
 	Format  string          `json:"schema"` // "lab/sweep/1"
 	Name    string          `json:"name"`
-	Spec    json.RawMessage `json:"spec"`            // as it was written: core/sweep.Spec
-	Axes    []string        `json:"axes"`            // columns of cells.parquet that the grid varies
-	Cells   int             `json:"cells"`           // of the whole sweep, whatever the part
-	Samples int             `json:"samples"`         // of each cell
-	Ledger  bool            `json:"ledger"`          // steps and stages are kept
-	Part    *Part           `json:"shard,omitempty"` // nil: all cells
-	Used    json.RawMessage `json:"used"`            // models, plugins and chains with their digests
+	Spec    json.RawMessage `json:"spec"`             // as it was written: core/sweep.Spec
+	Axes    []string        `json:"axes"`             // columns of cells.parquet that the grid varies
+	Cells   int             `json:"cells"`            // of the whole sweep, whatever the part
+	Samples int             `json:"samples"`          // of each cell
+	Ledger  bool            `json:"ledger"`           // steps and stages are kept
+	Scores  string          `json:"scores,omitempty"` // which are kept, see [ParseRecording]
+	Part    *Part           `json:"shard,omitempty"`  // nil: all cells
+	Used    json.RawMessage `json:"used"`             // models, plugins and chains with their digests
 	Source  json.RawMessage `json:"source,omitempty"`
 	Lab     string          `json:"lab"` // version that made it
 }
@@ -61,6 +63,11 @@ type Part struct {
 
 // Mine reports whether a cell is this run's.
 func (m *Manifest) Mine(cell int) bool { return m.Part == nil || cell%m.Part.Of == m.Part.Index }
+
+// holds reports whether a sample is one of this run's.
+func (m *Manifest) holds(cell, sample int) bool {
+	return cell >= 0 && cell < m.Cells && sample >= 0 && sample < m.Samples && m.Mine(cell)
+}
 
 // Total returns how many samples the run is to have.
 func (m *Manifest) Total() int {
@@ -91,8 +98,9 @@ type Session struct {
 type Record struct {
 	Cell, Sample int
 	PromptTokens int
-	Trace        trace.Sample // its index is Sample
-	Failure      string       // why there is no sample, "" when there is one
+	Trace        trace.Sample  // its index is Sample
+	Scores       []dist.Scores // what the model gave at each step, where the run keeps it: see [Recording.Row]
+	Failure      string        // why there is no sample, "" when there is one
 }
 
 // The files of a run folder.
@@ -105,6 +113,7 @@ const (
 	samplesFile  = "samples.parquet"
 	StepsFile    = "steps.parquet"
 	StagesFile   = "stages.parquet"
+	scoresFile   = "scores.parquet"
 )
 
 // mostManifest bounds run.json and lines of sessions.jsonl when they are read.
@@ -144,16 +153,24 @@ func parseManifest(data []byte, path string) (*Manifest, error) {
 	switch {
 	case m.Cells < 1 || m.Cells > mostCells || m.Samples < 1 || m.Samples > mostSamples:
 		return nil, fault.New(fault.Data, op, path, "it is damaged: %d cells of %d samples", m.Cells, m.Samples)
+	case m.Samples > mostRecords/m.Cells:
+		return nil, fault.New(fault.Limit, op, path, "%d cells of %d samples are more than %d samples", m.Cells, m.Samples, mostRecords).Fix("split it into several sweeps")
 	case m.Part != nil && (m.Part.Of < 1 || m.Part.Index < 0 || m.Part.Index >= m.Part.Of):
 		return nil, fault.New(fault.Data, op, path, "it is damaged: shard %d of %d", m.Part.Index, m.Part.Of)
+	}
+	if _, err := ParseRecording(m.Scores); err != nil {
+		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
 	return &m, nil
 }
 
-// The largest numbers a run may have, those of core/sweep.
+// The largest numbers a run may have, those of core/sweep, and the most samples
+// in all: for each of them a process that writes the run keeps a bit, and one that
+// makes its tables 40 bytes.
 const (
 	mostCells   = 1_000_000
 	mostSamples = 1_000_000
+	mostRecords = 200_000_000
 )
 
 // encode returns the bytes of run.json.

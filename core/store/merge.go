@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +22,9 @@ func Merge(dir string, parts []string) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("choose another folder")
+	}
+	if err := leftovers(dir, logFile); err != nil {
+		return err
 	}
 	var whole *Manifest
 	var first string
@@ -74,7 +79,9 @@ func Merge(dir string, parts []string) error {
 	return merge(dir, whole, first, logs, sessions)
 }
 
-func merge(dir string, m *Manifest, first string, logs []string, sessions []Session) error {
+// merge makes the run; run.json comes last, so that a folder with it is whole, and
+// who dies before can merge again.
+func merge(dir string, m *Manifest, first string, logs []string, sessions []Session) (err error) {
 	data, err := m.encode()
 	if err != nil {
 		return err
@@ -86,22 +93,24 @@ func merge(dir string, m *Manifest, first string, logs []string, sessions []Sess
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return unwritable(dir, err)
 	}
+	held, err := lock(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock(held)) }()
 	if err := writeTables(dir, m, logs); err != nil {
 		return err
 	}
+	var lines bytes.Buffer
 	for _, s := range sessions {
-		line, err := json.Marshal(s)
-		if err == nil {
-			err = appendLine(dir, line)
-		}
-		if err != nil {
-			return err
+		if err := json.NewEncoder(&lines).Encode(s); err != nil {
+			return fault.Wrap(err, fault.Internal, "merge", dir)
 		}
 	}
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{CellsFile, cells}, {manifestFile, data}} {
+	}{{sessionsFile, lines.Bytes()}, {CellsFile, cells}, {manifestFile, data}} {
 		err := replaceFile(filepath.Join(dir, f.name), func(to *os.File) error {
 			_, err := to.Write(f.data)
 			return err

@@ -53,7 +53,7 @@ func (s *Stored) Progress() (records, failures int, state State, err error) {
 	}
 	switch {
 	case f != nil:
-		x, err := scan(f, size, f.Name())
+		x, err := scan(f, size, f.Name(), s.Manifest)
 		if closeErr := f.Close(); err == nil {
 			err = closeErr
 		}
@@ -90,12 +90,28 @@ func (s *Stored) Progress() (records, failures int, state State, err error) {
 // the tables where they are and from the log otherwise. Steps are read only when
 // they are wanted. A table that is damaged is an error that names it.
 func (s *Stored) Records(steps bool, visit func(*Record) error) error {
+	return s.records(steps, false, visit)
+}
+
+// WithScores is [Stored.Records] with steps and the scores that the run keeps,
+// exact to the bit.
+func (s *Stored) WithScores(visit func(*Record) error) error { return s.records(true, true, visit) }
+
+func (s *Stored) records(steps, scores bool, visit func(*Record) error) error {
 	if !complete(s.Dir) {
-		return readLogs([]string{filepath.Join(s.Dir, logFile)}, visit)
+		found, err := readLogs([]string{filepath.Join(s.Dir, logFile)}, s.Manifest, func(r *Record) error {
+			if !scores {
+				r.Scores = nil
+			}
+			return visit(r)
+		})
+		if found || err != nil || !complete(s.Dir) { // its writer may have finished it in between
+			return err
+		}
 	}
 	t := &reader{}
 	defer t.close()
-	if err := t.open(s, steps); err != nil {
+	if err := t.open(s, steps, scores); err != nil {
 		return err
 	}
 	for {
@@ -114,13 +130,22 @@ type reader struct {
 	samples *opened[sampleRow]
 	steps   *opened[stepRow]
 	stages  *opened[stageRow]
+	scores  *scoreReader
 	step    *stepRow
 	stage   *stageRow
 }
 
-func (t *reader) open(s *Stored, steps bool) (err error) {
-	if t.samples, err = openTable[sampleRow](filepath.Join(s.Dir, samplesFile)); err != nil || !steps || !s.Manifest.Ledger {
+func (t *reader) open(s *Stored, steps, scores bool) (err error) {
+	if t.samples, err = openTable[sampleRow](filepath.Join(s.Dir, samplesFile)); err != nil {
 		return err
+	}
+	if scores && s.Manifest.Scores != "" {
+		if t.scores, err = openScores(s.Dir); err != nil {
+			return err
+		}
+	}
+	if !steps || !s.Manifest.Ledger {
+		return nil
 	}
 	if t.steps, err = openTable[stepRow](filepath.Join(s.Dir, StepsFile)); err != nil {
 		return err
@@ -138,14 +163,23 @@ func (t *reader) close() {
 	t.samples.close()
 	t.steps.close()
 	t.stages.close()
+	t.scores.close()
 }
 
 func (t *reader) next() (*Record, error) {
 	row, err := t.samples.next()
-	if row == nil || err != nil {
+	if err != nil {
 		return nil, err
 	}
+	if row == nil {
+		return nil, t.rest()
+	}
 	r := row.record()
+	if t.scores != nil && r.Failure == "" {
+		if err := t.scores.read(&r); err != nil {
+			return nil, err
+		}
+	}
 	for t.step != nil && t.step.Cell == row.Cell && t.step.Sample == row.Sample {
 		s := t.step.step()
 		for t.stage != nil && t.stage.Cell == row.Cell && t.stage.Sample == row.Sample && t.stage.Step == t.step.Step {
@@ -160,6 +194,21 @@ func (t *reader) next() (*Record, error) {
 		}
 	}
 	return &r, nil
+}
+
+// rest is an error when steps or stages are left that are no sample's.
+func (t *reader) rest() error {
+	switch {
+	case t.step != nil:
+		return fault.New(fault.Data, op, t.steps.path, "it has steps that are no sample's: cell %d, sample %d, step %d", t.step.Cell, t.step.Sample, t.step.Step)
+	case t.stage != nil:
+		return fault.New(fault.Data, op, t.stages.path, "it has stages that are no step's: cell %d, sample %d, step %d", t.stage.Cell, t.stage.Sample, t.stage.Step)
+	}
+	if t.scores != nil && t.scores.row != nil {
+		w := t.scores.row
+		return fault.New(fault.Data, op, t.scores.table.path, "it has scores that are no sample's: cell %d, sample %d, step %d", w.Cell, w.Sample, w.Step)
+	}
+	return nil
 }
 
 // Entry is a run of a list.

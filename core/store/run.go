@@ -28,7 +28,9 @@ type Run struct {
 	failed map[[2]uint32]bool
 	stored int
 	enc    encoder
+	keeps  Recording
 	broken error // the log cannot be written any more
+	done   bool  // everything is there, tables included
 
 	dirty   bool
 	syncErr error
@@ -73,6 +75,9 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return nil, errors.Join(fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("resume it, or choose another folder"), unlock(r.lock))
 	}
+	if err := leftovers(dir, logFile, samplesFile, StepsFile, StagesFile, scoresFile); err != nil {
+		return nil, errors.Join(err, unlock(r.lock))
+	}
 	err = writeCells(filepath.Join(dir, CellsFile), m.Cells, cells)
 	if err == nil { // the last file to come, so that a folder with it is whole
 		err = replaceFile(filepath.Join(dir, manifestFile), func(f *os.File) error {
@@ -87,6 +92,17 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 		return nil, errors.Join(err, unlock(r.lock))
 	}
 	return r, nil
+}
+
+// leftovers refuses a folder that has files of a run but no run.json, as a merge
+// or a removal leaves it that was killed: a new run would take them for its own.
+func leftovers(dir string, names ...string) error {
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fault.New(fault.Usage, op, dir, "%s of another run is in it, without %s", name, manifestFile).Fix("choose another folder, or remove this one")
+		}
+	}
+	return nil
 }
 
 // Resume opens a run to go on with it: what is missing of its tables is written
@@ -110,20 +126,25 @@ func Resume(dir string) (*Run, error) {
 func (r *Run) open() error {
 	r.has = make([]uint64, (r.Manifest.Cells*r.Manifest.Samples+63)/64)
 	r.failed = map[[2]uint32]bool{}
+	keeps, err := ParseRecording(r.Manifest.Scores)
+	if err != nil {
+		return err
+	}
+	r.keeps = keeps
 	path := filepath.Join(r.Dir, logFile)
 	old, size, err := openLog(path)
 	if err != nil {
 		return err
 	}
 	if old == nil && complete(r.Dir) {
-		r.stored = r.Manifest.Total()
+		r.stored, r.done = r.Manifest.Total(), true
 		for i := range r.has {
 			r.has[i] = ^uint64(0)
 		}
 		return nil
 	}
 	if old != nil {
-		x, err := scan(old, size, path)
+		x, err := scan(old, size, path, r.Manifest)
 		if closeErr := old.Close(); err == nil {
 			err = closeErr
 		}
@@ -132,9 +153,7 @@ func (r *Run) open() error {
 		}
 		r.Problems, r.end = x.problems, x.whole
 		for _, p := range x.places {
-			if int(p.cell) < r.Manifest.Cells && int(p.sample) < r.Manifest.Samples {
-				r.note(p.cell, p.sample, p.failure)
-			}
+			r.note(p.cell, p.sample, p.failure)
 		}
 	}
 	if r.log, err = openToWrite(path); err != nil {
@@ -144,7 +163,8 @@ func (r *Run) open() error {
 		return errors.Join(unwritable(r.Dir, err), r.log.Close())
 	}
 	r.stop = make(chan struct{})
-	r.syncing.Go(r.syncAll)
+	log := r.log
+	r.syncing.Go(func() { r.syncAll(log) })
 	return nil
 }
 
@@ -182,7 +202,11 @@ func (r *Run) Stored() (records, failures int) {
 }
 
 // Complete reports whether everything is there, tables included.
-func (r *Run) Complete() bool { return r.log == nil }
+func (r *Run) Complete() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done
+}
 
 // ForgetFailures makes Has false for samples that failed, so that they are tried
 // again; the newer record counts.
@@ -203,17 +227,23 @@ func (r *Run) ForgetFailures() {
 func (r *Run) Put(rec Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if rec.Cell < 0 || rec.Cell >= r.Manifest.Cells || rec.Sample < 0 || rec.Sample >= r.Manifest.Samples || !r.Manifest.Mine(rec.Cell) {
+	if !r.Manifest.holds(rec.Cell, rec.Sample) {
 		return fault.New(fault.Internal, op, r.Dir, "cell %d, sample %d is none of this run's", rec.Cell, rec.Sample)
 	}
-	if r.log == nil {
+	if r.done {
 		return fault.New(fault.Internal, op, r.Dir, "it is complete")
 	}
 	if r.broken != nil {
 		return r.broken
 	}
+	if r.log == nil {
+		return fault.New(fault.Internal, op, r.Dir, "its log is closed").Fix("resume the run")
+	}
 	if r.syncErr != nil {
 		return unwritable(r.Dir, r.syncErr)
+	}
+	if err := r.keeps.check(&rec); err != nil {
+		return err
 	}
 	frame, err := r.enc.frame(&rec)
 	if err != nil {
@@ -231,7 +261,7 @@ func (r *Run) Put(rec Record) error {
 }
 
 // syncAll writes what was put to the disk every now and then.
-func (r *Run) syncAll() {
+func (r *Run) syncAll(log file) {
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
 	for {
@@ -247,7 +277,7 @@ func (r *Run) syncAll() {
 		if !dirty {
 			continue
 		}
-		if err := r.log.Sync(); err != nil {
+		if err := log.Sync(); err != nil {
 			r.mu.Lock()
 			r.syncErr = err
 			r.mu.Unlock()
@@ -257,22 +287,26 @@ func (r *Run) syncAll() {
 
 // Close ends the work at a run and adds a line to its sessions.
 func (r *Run) Close(s Session) error {
-	var errs []error
-	if r.log != nil {
-		errs = append(errs, r.closeLog())
-	}
+	errs := []error{r.closeLog()}
 	errs = append(errs, appendSession(r.Dir, s), unlock(r.lock))
 	return errors.Join(errs...)
 }
 
+// closeLog makes the log durable and closes it; nothing can be put from then on.
 func (r *Run) closeLog() error {
+	r.mu.Lock()
+	log := r.log
+	r.log = nil
+	r.mu.Unlock()
+	if log == nil {
+		return nil
+	}
 	close(r.stop)
 	r.syncing.Wait()
-	err := r.log.Sync()
-	if closeErr := r.log.Close(); err == nil {
+	err := log.Sync()
+	if closeErr := log.Close(); err == nil {
 		err = closeErr
 	}
-	r.log = nil
 	if err != nil {
 		return unwritable(r.Dir, err)
 	}
@@ -291,9 +325,15 @@ func appendSession(dir string, s Session) error {
 
 // appendLine adds a line to sessions.jsonl.
 func appendLine(dir string, line []byte) error {
-	f, err := os.OpenFile(filepath.Join(dir, sessionsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, sessionsFile), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return unwritable(dir, err)
+	}
+	last := make([]byte, 1)
+	if info, statErr := f.Stat(); statErr == nil && info.Size() > 0 {
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...) // a process died in the middle of one
+		}
 	}
 	_, err = f.Write(append(line, '\n'))
 	if closeErr := f.Close(); err == nil {

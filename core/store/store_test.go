@@ -469,6 +469,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		{"no JSON", `{"schema":`, "damaged"},
 		{"no cells", `{"schema":"lab/sweep/1","cells":0,"samples":1}`, "damaged"},
 		{"too many", `{"schema":"lab/sweep/1","cells":100000000,"samples":1}`, "damaged"},
+		{"too many samples in all", `{"schema":"lab/sweep/1","cells":1000000,"samples":1000000}`, "are more than"},
 		{"odd part", `{"schema":"lab/sweep/1","cells":1,"samples":1,"shard":{"index":3,"of":2}}`, "damaged"},
 	}
 	for _, r := range rows {
@@ -553,7 +554,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(log[:len(log)-3])
 	f.Add(append([]byte("xx"), log...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, err := scan(bytes.NewReader(data), int64(len(data)), "log")
+		x, err := scan(bytes.NewReader(data), int64(len(data)), "log", &Manifest{Cells: mostCells, Samples: mostSamples})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -586,9 +587,26 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(bytes.Clone(b[headBytes:]))
+		r = madeWithScores(i, 1, 5)
+		if b, err = e.frame(&r); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Clone(b[headBytes:]))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		_, _ = decode(payload)
+		r, err := decode(payload)
+		if err != nil {
+			return
+		}
+		var once, twice encoder
+		once.record(&r)
+		back, err := decode(once.b)
+		if err != nil {
+			t.Fatalf("what was decoded cannot be encoded: %v", err)
+		}
+		if twice.record(&back); !bytes.Equal(once.b, twice.b) {
+			t.Fatalf("%q became %q", once.b, twice.b)
+		}
 	})
 }
 

@@ -87,12 +87,21 @@ type tables struct {
 	samples *table[sampleRow]
 	steps   *table[stepRow] // nil without a ledger
 	stages  *table[stageRow]
+	scores  *scoreTable // nil when none are kept
 }
 
-func newTables(dir string, ledger bool) (t *tables, err error) {
+func newTables(dir string, m *Manifest) (t *tables, err error) {
 	t = &tables{}
-	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil || !ledger {
+	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil {
 		return t, err
+	}
+	if m.Scores != "" {
+		if t.scores, err = newScoreTable(dir); err != nil {
+			return t, err
+		}
+	}
+	if !m.Ledger {
+		return t, nil
 	}
 	if t.steps, err = newTable[stepRow](filepath.Join(dir, StepsFile)); err != nil {
 		return t, err
@@ -102,8 +111,16 @@ func newTables(dir string, ledger bool) (t *tables, err error) {
 }
 
 func (t *tables) add(r *Record) error {
-	if err := t.samples.add(newSampleRow(r)); err != nil || t.steps == nil {
+	if err := t.samples.add(newSampleRow(r)); err != nil {
 		return err
+	}
+	if t.scores != nil {
+		if err := t.scores.add(r); err != nil {
+			return err
+		}
+	}
+	if t.steps == nil {
+		return nil
 	}
 	for i := range r.Trace.Steps {
 		if err := t.steps.add(newStepRow(r, i)); err != nil {
@@ -121,15 +138,20 @@ func (t *tables) add(r *Record) error {
 // finish moves the tables into place, that of samples last: where it is, the
 // others are.
 func (t *tables) finish(dir string) error {
-	paths := []string{t.samples.path}
+	var paths []string
 	var err error
-	if t.steps != nil {
-		paths = []string{t.stages.path, t.steps.path, t.samples.path}
+	if t.scores != nil {
+		paths = append(paths, t.scores.path)
+		err = t.scores.finish()
+	}
+	if err == nil && t.steps != nil {
+		paths = append(paths, t.stages.path, t.steps.path)
 		if err = t.stages.finish(); err == nil {
 			err = t.steps.finish()
 		}
 	}
 	if err == nil {
+		paths = append(paths, t.samples.path)
 		err = t.samples.finish()
 	}
 	for _, p := range paths {
@@ -147,6 +169,7 @@ func (t *tables) drop() {
 	t.samples.drop()
 	t.steps.drop()
 	t.stages.drop()
+	t.scores.drop()
 }
 
 // complete reports whether a folder has its tables and needs no log.
@@ -229,30 +252,35 @@ type opened[T any] struct {
 	rows []T
 	at   int
 	end  bool
+
+	piece int // rows that are read at once
 }
 
 // openTable opens a table for reading. Files are hostile: whatever the library
 // makes of a damaged one, a panic too, is a data error that names it.
 func openTable[T any](path string) (t *opened[T], err error) {
-	defer damaged(path, &err)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
+	defer damaged(path, &err)
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Data, op, path)
 	}
 	p, err := parquet.OpenFile(f, info.Size())
 	if err != nil {
-		_ = f.Close()
 		return nil, fault.New(fault.Data, op, path, "it is damaged: %v", err)
 	}
 	if want := parquet.SchemaOf(new(T)); !parquet.EqualNodes(p.Schema(), want) {
-		_ = f.Close()
 		return nil, fault.New(fault.Data, op, path, "its columns are not those of a run")
 	}
-	return &opened[T]{f: f, r: parquet.NewGenericReader[T](p), path: path}, nil
+	return &opened[T]{f: f, r: parquet.NewGenericReader[T](p), path: path, piece: 256}, nil
 }
 
 // next returns the next row, nil at the end; it is good until the next call.
@@ -262,8 +290,7 @@ func (t *opened[T]) next() (row *T, err error) {
 		if t.end {
 			return nil, nil
 		}
-		const piece = 256
-		t.rows, t.at = make([]T, piece), 0 // rows hand out memory of their own
+		t.rows, t.at = make([]T, t.piece), 0 // rows hand out memory of their own
 		n, err := t.r.Read(t.rows)
 		t.rows = t.rows[:n]
 		if err == io.EOF {
