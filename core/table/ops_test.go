@@ -224,3 +224,24 @@ func Example() {
 	//      1.0000    8.0 <nil>
 	// select: unknown column "temprature"; did you mean "temperature"?
 }
+
+func TestResultsBeyondMemoryAreRefused(t *testing.T) {
+	n := 40_000
+	x := try[*Table](t)(New(Named{"k", Of(make([]int64, n))}, Named{"i", Of(func() []int64 {
+		v := make([]int64, n)
+		for i := range v {
+			v[i] = int64(i)
+		}
+		return v
+	}())}))
+	if _, err := x.Join(x, Join{On: []string{"k"}}); err == nil || !strings.Contains(err.Error(), "1600000000 pairs") {
+		t.Error(err)
+	}
+	if _, err := x.Pivot([]string{"i"}, "i", "k"); err == nil {
+		t.Error("no error")
+	}
+	y := try[*Table](t)(x.With("j", x.cols[1]))
+	if _, err := y.Pivot([]string{"i"}, "j", "k"); err == nil || !strings.Contains(err.Error(), "1600000000 places") {
+		t.Error(err)
+	}
+}

@@ -14,8 +14,8 @@ import (
 	"lab/core/fault"
 )
 
-// maxCells bounds the rows times the columns of a file: a few bytes of Parquet can
-// spell any number of equal values.
+// maxCells bounds the rows times the columns of what is read, joined or pivoted: a
+// few bytes of Parquet, or two keys that are all equal, make any number of values.
 const maxCells = 1 << 30
 
 // ReadParquet reads a Parquet file of flat columns and lists of ints. name says in
