@@ -50,6 +50,10 @@ func (t *Table) Join(right *Table, j Join) (*Table, error) {
 		}
 		return t.Filter(keep)
 	}
+	if n := m.pairs(); n > maxCells/int64(max(1, len(t.cols)+len(right.cols)-len(j.On))) {
+		return nil, fault.New(fault.Limit, "join", "", "%d pairs of rows match, more than a table of these columns holds", n).
+			Fix("join on more columns, or make the keys of one table unique")
+	}
 	var from, to []int // rows of t and of right, -1 for none
 	used := make([]bool, right.rows)
 	for i := range t.rows {
@@ -101,6 +105,15 @@ func (m matches) of(left int) []int {
 		return nil
 	}
 	return m.rows[m.start[c]:m.start[c+1]]
+}
+
+// pairs returns how many pairs of rows match.
+func (m matches) pairs() int64 {
+	n := int64(0)
+	for i := range m.codes {
+		n += int64(len(m.of(i)))
+	}
+	return n
 }
 
 // match finds the equal keys by numbering those of both tables together.

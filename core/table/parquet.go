@@ -14,8 +14,8 @@ import (
 	"lab/core/fault"
 )
 
-// maxCells bounds the rows times the columns of a file: a few bytes of Parquet can
-// spell any number of equal values.
+// maxCells bounds the rows times the columns of what is read, joined or pivoted: a
+// few bytes of Parquet, or two keys that are all equal, make any number of values.
 const maxCells = 1 << 30
 
 // ReadParquet reads a Parquet file of flat columns and lists of ints. name says in
@@ -35,6 +35,9 @@ func ReadParquet(r io.ReaderAt, size int64, name string) (t *Table, err error) {
 			t, err = nil, fault.New(fault.Data, op, name, "the file is damaged: %v", p)
 		}
 	}()
+	if err := guardFooter(r, size); err != nil {
+		return nil, fault.New(fault.Data, op, name, "it is no Parquet file, or damaged: %v", err)
+	}
 	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fault.New(fault.Data, op, name, "it is no Parquet file, or damaged: %v", err)
@@ -49,6 +52,13 @@ func ReadParquet(r io.ReaderAt, size int64, name string) (t *Table, err error) {
 	}
 	if n := int64(len(f.Root().Columns())); n > 0 && total > maxCells/n {
 		return nil, fault.New(fault.Data, op, name, "it claims %d rows of %d columns; a table holds %d values", total, n, maxCells)
+	}
+	for g, group := range f.Metadata().RowGroups {
+		for i := range group.Columns {
+			if err := guardPages(r, size, &group.Columns[i].MetaData); err != nil {
+				return nil, fault.New(fault.Data, op, name, "it is damaged: row group %d, column %d: %v", g, i+1, err)
+			}
+		}
 	}
 	var names []string
 	var cols []*Column

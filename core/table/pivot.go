@@ -39,6 +39,10 @@ func (t *Table) Pivot(index []string, names, values string) (*Table, error) {
 		return nil, err
 	}
 	codes := kinds.data.codes(nil)
+	if n := int64(codes.count) * int64(g.Len()); n > maxCells {
+		return nil, fault.New(fault.Limit, "pivot", subject(names), "%d different values and %d rows make %d places, more than a table holds", codes.count, g.Len(), n).
+			Fix("is it the right column?")
+	}
 	first := firstRows(codes)
 	place := make([][]int, codes.count)
 	for k := range place {

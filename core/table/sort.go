@@ -29,6 +29,25 @@ func (t *Table) Sort(keys ...Key) (*Table, error) {
 		return nil, err
 	}
 	rows := allRows(t.rows)
+	if v, ok := Values[float64](cols[0]); ok && len(keys) == 1 && cols[0].null == nil { // the common case, without indirection
+		sign := 1
+		if keys[0].Descending {
+			sign = -1
+		}
+		slices.SortStableFunc(rows, func(i, j int) int {
+			switch a, b := v[i], v[j]; {
+			case a < b:
+				return -sign
+			case a > b:
+				return sign
+			case a == b:
+				return 0
+			default: // NaN behind the numbers
+				return compareBools(a != a, b != b)
+			}
+		})
+		return t.take(rows), nil
+	}
 	slices.SortStableFunc(rows, func(i, j int) int {
 		for k, c := range cols {
 			order := c.compare(i, j)
