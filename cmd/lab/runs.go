@@ -18,7 +18,7 @@ import (
 	"lab/core/trace"
 )
 
-func runsCommand() *cobra.Command {
+func runsCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List, show, compare and join the runs of sweeps",
@@ -27,7 +27,7 @@ folder: a path, or a name under runs/. docs/runs.md describes what is in one.`,
 		Args: subcommandOnly,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(runsListCommand(), runsShowCommand(), runsExportCommand(), runsDiffCommand(), runsCompareCommand(), runsMergeCommand(), runsPruneCommand())
+	cmd.AddCommand(runsListCommand(), runsShowCommand(), runsExportCommand(), runsDiffCommand(), runsCompareCommand(), runsReplayCommand(s), runsMergeCommand(), runsPruneCommand())
 	return cmd
 }
 

@@ -73,7 +73,9 @@ Keys are prompt, model, chain, search (a strategy), seed, max_tokens, stop, or a
 stage (temperature) or a setting of one (top_p.min_keep). Where chain is given, the
 stages of the grid must stand in it; otherwise they are applied in the order of
 lab sampler list. grid may also be a list of such maps, one after the other.
-record: samples leaves out steps and stages.
+record: samples leaves out steps and stages; record: scores keeps the model's whole
+distribution of every step as well, scores:N its N likeliest tokens, so that lab runs
+replay can apply another chain later.
 
 Ctrl-C finishes the samples under way and says how to go on; a second one stops at
 once. docs/runs.md describes the folder.`,
@@ -162,6 +164,9 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 		if at.Part != nil {
 			opt.Mine = func(cell int) bool { return cell%at.Part.Of == at.Part.Index }
 		}
+		if err := sayScores(cmd, plan, opt); err != nil {
+			return err
+		}
 		total := plan.Total(opt)
 		bar := newProgress(cmd.ErrOrStderr()).Start(at.Name, total)
 		opt.OnStep = bar.Step
@@ -182,6 +187,15 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 		return err
 	}, nil)
 	return report, err
+}
+
+// sayScores says before a sweep how much the scores that it keeps may take.
+func sayScores(cmd *cobra.Command, p *sweep.Plan, opt sweep.Options) error {
+	log, table, err := p.ScoreBytes(opt)
+	if err == nil && log > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "keeping scores: at most about %.1f MiB while it runs, %.1f MiB once it is complete\n", float64(log)/(1<<20), float64(table)/(1<<20))
+	}
+	return err
 }
 
 // sayStopping says what the first interrupt of a sweep does.

@@ -69,6 +69,8 @@ type sample struct {
 	states  [][]byte
 	text    *textStream
 	out     trace.Sample
+	raw     dist.Scores // what is kept of the model's row at this step
+	scores  []dist.Scores
 	steps   int
 	loose   bool      // the seed could have changed a step
 	passes  []*Branch // further model passes
@@ -241,6 +243,9 @@ func (b *batch) sampleAll(ctx context.Context) error {
 	for _, s := range b.live {
 		s.drew = false
 	}
+	if err := b.keepScores(); err != nil {
+		return err
+	}
 	for _, members := range b.byChain() {
 		rows := make([]*chain.Row, len(members))
 		for i, s := range members {
@@ -269,11 +274,33 @@ func (b *batch) sampleAll(ctx context.Context) error {
 	return b.move(ctx)
 }
 
+// keepScores keeps what is wanted of the rows that the model gave, before stages
+// change them.
+func (b *batch) keepScores() error {
+	if b.opt.Scores == nil {
+		return nil
+	}
+	for _, s := range b.live {
+		row, err := b.opt.Scores(&b.rows[s.place])
+		if err != nil {
+			s.failed = true
+			if err := b.fail(s.number, err); err != nil {
+				return err
+			}
+		}
+		s.raw = row
+	}
+	return nil
+}
+
 // byChain returns the live samples that travel together.
 func (b *batch) byChain() [][]*sample {
 	var out [][]*sample
 	at := map[*chain.Chain]int{}
 	for _, s := range b.live {
+		if s.failed {
+			continue
+		}
 		if s.alone {
 			out = append(out, []*sample{s})
 			continue
@@ -300,6 +327,9 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 	s.out.Tokens = append(s.out.Tokens, r.Chosen)
 	if b.opt.Ledger {
 		s.out.Steps = append(s.out.Steps, b.record(s, r))
+	}
+	if b.opt.Scores != nil {
+		s.scores = append(s.scores, s.raw)
 	}
 	s.steps++
 	b.tokens++
@@ -372,7 +402,7 @@ func (b *batch) close() {
 			if !s.ended {
 				b.finish(s)
 			}
-			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Warning: s.warning()})
+			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Scores: s.scores, Warning: s.warning()})
 		}
 		s.leave()
 	}

@@ -177,7 +177,7 @@ func (b *batch) report() error {
 	b.live = kept
 	for _, s := range ended {
 		b.finished++
-		if err := b.feed.Done(Finished{Job: s.number, Sample: s.out, Warning: s.warning()}); err != nil {
+		if err := b.feed.Done(Finished{Job: s.number, Sample: s.out, Scores: s.scores, Warning: s.warning()}); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lab/core/chain"
+	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/plugin/model"
 	"lab/core/trace"
@@ -30,6 +31,10 @@ type Options struct {
 	Batch  int  // most samples in one forward call; 0 means 32
 	Ledger bool // record both distributions and every stage at every step
 
+	// Scores returns what is to be kept of the model's row at a step, in memory of
+	// its own; nil keeps nothing. Its error is that of the sample.
+	Scores func(row *dist.Scores) (dist.Scores, error)
+
 	// OnText is called with text as it becomes showable, in order within a job.
 	// OnStep is called after every step with the jobs finished and the tokens
 	// generated so far. Both may be nil and run on the caller's goroutine.
@@ -50,7 +55,8 @@ type Result struct {
 type Finished struct {
 	Job     int // its number, in the order in which Next gave them, from 0
 	Sample  trace.Sample
-	Warning string // what is odd about it, "" mostly
+	Scores  []dist.Scores // what Options.Scores kept, by step
+	Warning string        // what is odd about it, "" mostly
 }
 
 // Feed is where a stream of jobs comes from and where its samples go. Its

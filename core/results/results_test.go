@@ -122,7 +122,10 @@ func TestWhatTablesCannotSay(t *testing.T) {
 	}{
 		{"unknown measure", func() error { _, err := Samples(with, []string{"distinkt_2"}); return err }, `distinct_2`},
 		{"a measure of sets", func() error { _, err := Samples(with, []string{"unique_outputs"}); return err }, "a measure of a set"},
-		{"no steps", func() error { _, err := Cells(without, []string{"model_surprisal_bits"}, measure.Interval{}); return err }, "did not record"},
+		{"no steps", func() error {
+			_, err := Cells(without, []string{"model_surprisal_bits"}, measure.Interval{})
+			return err
+		}, "did not record"},
 		{"no table of steps", func() error { _, err := Steps(without); return err }, "did not record"},
 		{"pairs of sets", func() error { _, err := Compare(with, with, "unique_outputs", measure.Interval{}); return err }, "pairs need one of each"},
 		{"level", func() error { _, err := Compare(with, with, "length_tokens", measure.Interval{Level: 2}); return err }, "level"},

@@ -49,9 +49,12 @@ type Manifest struct {
 	Ledger  bool            `json:"ledger"`           // steps and stages are kept
 	Scores  string          `json:"scores,omitempty"` // which are kept, see [ParseRecording]
 	Part    *Part           `json:"shard,omitempty"`  // nil: all cells
-	Used    json.RawMessage `json:"used"`             // models, plugins and chains with their digests
-	Source  json.RawMessage `json:"source,omitempty"`
-	Lab     string          `json:"lab"` // version that made it
+	// Contexts is what a chain must know to be applied to kept scores without the
+	// model; core/sweep reads it.
+	Contexts json.RawMessage `json:"contexts,omitempty"`
+	Used     json.RawMessage `json:"used"` // models, plugins and chains with their digests
+	Source   json.RawMessage `json:"source,omitempty"`
+	Lab      string          `json:"lab"` // version that made it
 }
 
 // Part is one of several runs that share the cells of a sweep: cells c with

@@ -158,7 +158,15 @@ func (p *Plan) manifest(ctx context.Context, at Folder) (*store.Manifest, error)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, op, "record")
 	}
-	return &store.Manifest{Format: store.Format, Name: at.Name, Spec: spec, Axes: p.Axes, Cells: len(p.Cells), Samples: p.Samples,
+	keep, err := p.Spec.Recording()
+	if err != nil {
+		return nil, err
+	}
+	contexts, err := p.contexts(ctx, keep)
+	if err != nil {
+		return nil, err
+	}
+	return &store.Manifest{Format: store.Format, Scores: keep.String(), Contexts: contexts, Name: at.Name, Spec: spec, Axes: p.Axes, Cells: len(p.Cells), Samples: p.Samples,
 		Ledger: p.Spec.Ledger(), Part: at.Part, Used: used, Source: at.Source, Lab: at.Lab}, nil
 }
 

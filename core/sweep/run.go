@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"lab/core/dist"
 	"lab/core/fault"
 	"lab/core/generate"
 	"lab/core/plugin/model"
@@ -162,7 +163,7 @@ func (r *running) sampled(ctx context.Context, ref string) error {
 			delete(under, f.Job)
 			r.warn(w, f.Warning)
 			r.sum.Finished++
-			return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: r.plan.Cells[w.cell].promptTokens, Trace: f.Sample})
+			return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: r.plan.Cells[w.cell].promptTokens, Trace: f.Sample, Scores: f.Scores})
 		},
 		Failed: func(job int, err error) error {
 			w := under[job]
@@ -171,7 +172,15 @@ func (r *running) sampled(ctx context.Context, ref string) error {
 		},
 	}
 	base := r.sum
-	usage, err := engine.Stream(ctx, feed, generate.Options{Batch: r.batch(engine.Info().VocabSize), Ledger: r.plan.Spec.Ledger(),
+	keep, err := r.plan.Spec.Recording()
+	if err != nil {
+		return err
+	}
+	var scores func(*dist.Scores) (dist.Scores, error)
+	if keep.Any() {
+		scores = keep.Row
+	}
+	usage, err := engine.Stream(ctx, feed, generate.Options{Batch: r.batch(engine.Info().VocabSize), Ledger: r.plan.Spec.Ledger(), Scores: scores,
 		OnStep: func(_, tokens int) {
 			r.sum.Tokens = base.Tokens + tokens
 			r.step()

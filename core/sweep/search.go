@@ -49,9 +49,10 @@ func (r *running) search(ctx context.Context, w work) error {
 		return r.fail(w, fault.New(fault.Limit, c.strategy.Name, "", "it found no sequence"))
 	}
 	best := found.Sequences[0]
+	var rows []dist.Scores
 	s := trace.Sample{Sample: uint64(w.sample), Text: best.Text, Raw: best.Raw, Tokens: best.Tokens, Stop: best.Stop}
 	if r.plan.Spec.Ledger() {
-		if s.Steps, err = r.read(ctx, c, best.Tokens); err != nil {
+		if s.Steps, rows, err = r.read(ctx, c, best.Tokens); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -60,18 +61,23 @@ func (r *running) search(ctx context.Context, w work) error {
 	}
 	r.sum.Finished++
 	r.step()
-	return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: c.promptTokens, Trace: s})
+	return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: c.promptTokens, Trace: s, Scores: rows})
 }
 
 // readAtOnce is how many tokens of a sequence are looked up in one call.
 const readAtOnce = 16
 
-// read returns what the model says of every token of a sequence. There is no
-// sampling distribution: a search chose the tokens.
-func (r *running) read(ctx context.Context, c *Cell, tokens []int32) ([]trace.Step, error) {
+// read returns what the model says of every token of a sequence, and the rows that
+// are to be kept. There is no sampling distribution: a search chose the tokens.
+func (r *running) read(ctx context.Context, c *Cell, tokens []int32) ([]trace.Step, []dist.Scores, error) {
+	keep, err := r.plan.Spec.Recording()
+	if err != nil {
+		return nil, nil, err
+	}
+	var kept []dist.Scores
 	b, err := c.engine.Root(ctx, &r.sum.Usage, []byte(c.Prompt))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer b.Drop()
 	steps := make([]trace.Step, 0, len(tokens))
@@ -85,20 +91,27 @@ func (r *running) read(ctx context.Context, c *Cell, tokens []int32) ([]trace.St
 			b.Append(news...)
 			more, err := b.Rows(ctx, &r.sum.Usage, len(news))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			rows = append(rows, more...)
 		}
 		for i, t := range piece {
 			side, err := modelSide(&rows[i], t)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			if keep.Any() {
+				row, err := keep.Row(&rows[i])
+				if err != nil {
+					return nil, nil, err
+				}
+				kept = append(kept, row)
 			}
 			steps = append(steps, trace.Step{Step: len(steps), Token: t, Piece: c.engine.Piece(t), Model: &side})
 		}
 		rows = rows[len(piece):]
 	}
-	return steps, nil
+	return steps, kept, nil
 }
 
 // modelSide is what the model says of a token.

@@ -17,6 +17,7 @@ import (
 
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/store"
 )
 
 const op = "sweep"
@@ -34,7 +35,7 @@ type Spec struct {
 	Samples int `json:"samples"` // of each cell, at least 1
 
 	// Record is what is kept of a sample besides its tokens: RecordLedger, which
-	// "" stands for, or RecordSamples.
+	// "" stands for, RecordSamples, RecordScores, or RecordScores with a colon and N.
 	Record string `json:"record,omitempty"`
 }
 
@@ -42,10 +43,25 @@ type Spec struct {
 const (
 	RecordSamples = "samples" // nothing else
 	RecordLedger  = "ledger"  // both distributions and every stage at every step
+	// RecordScores is RecordLedger and the model's whole row at every step, so that
+	// other chains can be applied to it later; "scores:N" keeps the N likeliest
+	// tokens and the probability of the others together.
+	RecordScores = "scores"
 )
 
 // Ledger reports whether steps and stages are kept.
 func (s *Spec) Ledger() bool { return s.Record != RecordSamples }
+
+// Recording returns which scores are kept.
+func (s *Spec) Recording() (store.Recording, error) {
+	switch top, isTop := strings.CutPrefix(s.Record, RecordScores+":"); {
+	case isTop:
+		return store.ParseRecording("top:" + top)
+	case s.Record == RecordScores:
+		return store.ParseRecording("dense")
+	}
+	return store.Recording{}, nil
+}
 
 // Block is a product of values: one cell for each way to choose a value for
 // every key. Values are string, int64, float64, bool or, for stop, a list of
@@ -155,8 +171,15 @@ func (s *Spec) check() error {
 	if s.Samples < 1 || s.Samples > mostSamples {
 		return fault.New(fault.Usage, op, "samples", "%d is outside [1, %d]", s.Samples, mostSamples)
 	}
-	if s.Record != "" && s.Record != RecordSamples && s.Record != RecordLedger {
-		return fault.Unknown(op, "record", s.Record, []string{RecordSamples, RecordLedger})
+	switch s.Record {
+	case "", RecordSamples, RecordLedger, RecordScores:
+	default:
+		if !strings.HasPrefix(s.Record, RecordScores+":") {
+			return fault.Unknown(op, "record", s.Record, []string{RecordSamples, RecordLedger, RecordScores, RecordScores + ":N"})
+		}
+		if _, err := s.Recording(); err != nil {
+			return fault.New(fault.Usage, op, "record", "%s is not scores:N with N from 1", fault.Quote(s.Record, 40))
+		}
 	}
 	if len(s.Grid) == 0 {
 		return fault.New(fault.Usage, op, "grid", "it is empty").Fix(`give at least one setting with its values: {temperature: [0.5, 1.0]}`)

@@ -105,6 +105,20 @@ func (*Run) Class() script.Class {
 				return r.table(c, func() (*table.Table, error) { return results.Cells(r.stored, names, iv) })
 			},
 		},
+		{
+			Name: "redecode", Doc: "Applies another chain to the scores that the run kept (record: scores), under the same random numbers and without the model: a row for every sample with what the grid varies, steps (reached: up to the first at which the chain draws another token), left (that step, undefined where it never does), recorded and drawn (the tokens there).",
+			Returns: "table", Params: []script.Param{chainParam},
+			Func: func(c *script.Call) (any, error) {
+				r := script.Self[*Run](c)
+				built, err := r.env.chainOf(c, c.Any("chain"))
+				if err != nil {
+					return nil, err
+				}
+				return r.table(c, func() (*table.Table, error) {
+					return results.Replay(c.Context(), r.env.Session, r.stored, built.String())
+				})
+			},
+		},
 		tableOf("steps", "Returns a row for every generated token, with what the grid varies; docs/runs.md has the columns.", results.Steps),
 		tableOf("stages", "Returns a row for every stage of every step, with what the grid varies; docs/runs.md has the columns.", results.Stages),
 	}}

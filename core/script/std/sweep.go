@@ -47,7 +47,7 @@ func sweepMember(e *Env) script.Member {
 			{Name: "max_tokens", Type: script.Int(), Default: int64(64), Range: script.Between(1, 1e6), Unit: "tokens", Meaning: "most tokens per sample"},
 			{Name: "seed", Type: script.Int(), Range: seedRange, Meaning: "run seed; left out, lab.seed"},
 			{Name: "stop", Type: script.List(script.String()), Optional: true, Meaning: "stop strings"},
-			{Name: "record", Type: script.String(), Default: sweep.RecordLedger, Choices: []string{sweep.RecordSamples, sweep.RecordLedger}, Meaning: "samples leaves out what happened at every token"},
+			{Name: "record", Type: script.String(), Default: sweep.RecordLedger, Meaning: "samples leaves out what happened at every token, scores keeps the model's whole distribution as well, scores:N its N likeliest tokens: run.redecode"},
 			{Name: "batch", Type: script.Int(), Default: int64(0), Range: script.AtLeast(0), Meaning: "most samples in one model call, 0 for as many as 32 MiB of scores hold; changes nothing but speed"},
 		},
 		Func: e.sweep,
