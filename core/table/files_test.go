@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -155,5 +157,51 @@ func TestWhatAFooterClaimsIsBounded(t *testing.T) {
 		if _, err := readParquet(r.b); err == nil || fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), r.want) {
 			t.Errorf("%s: %v, want %q", r.name, err, r.want)
 		}
+	}
+}
+
+func TestAFailedSaveLeavesTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.csv")
+	if err := small(t).Save(name); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := new(Table).Save(name); err == nil {
+		t.Error("a table without columns was saved")
+	}
+	after, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Error("the old file has changed", err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("left behind %v", files)
+	}
+}
+
+func TestLinksDoNotLeaveTheFolder(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := small(t).Save(filepath.Join(outside, "x.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := ReadIn(root, "link/x.csv", CSV{}); err == nil {
+		t.Error("read through a link that leaves the folder")
+	}
+	if err := small(t).SaveIn(root, "link/y.csv"); err == nil {
+		t.Error("wrote through a link that leaves the folder")
+	}
+	if _, err := os.Stat(filepath.Join(outside, "y.csv")); err == nil {
+		t.Error("the file is outside")
 	}
 }
