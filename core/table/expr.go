@@ -46,6 +46,9 @@ func (t *Table) Evaluate(text string) (*Column, error) {
 	return out, nil
 }
 
+// nothing is the constant null.
+var nothing = nullColumn(Float, 1)
+
 // evaluation computes trees over the rows of a table. A constant is a column of one
 // row, which stands for all; so is every column of a table of one row.
 type evaluation struct{ t *Table }
@@ -92,7 +95,7 @@ func (e evaluation) name(name string) (*Column, error) {
 	case "true", "false":
 		return Of([]bool{name == "true"}), nil
 	case "null":
-		return nullColumn(Float, 1), nil
+		return nothing, nil
 	}
 	return nil, fault.Unknown("", "column", name, e.t.names)
 }

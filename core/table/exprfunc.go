@@ -130,10 +130,10 @@ func isNull(c *Column) *Column {
 // alike brings two columns to one type: ints beside floats become floats, and the
 // constant null is of any type.
 func alike(x, y *Column) (*Column, *Column, error) {
-	if x.Len() == 1 && x.Null(0) {
+	if x == nothing {
 		x = nullColumn(y.Type(), 1)
 	}
-	if y.Len() == 1 && y.Null(0) {
+	if y == nothing {
 		y = nullColumn(x.Type(), 1)
 	}
 	if x.Type().numeric() && y.Type().numeric() && x.Type() != y.Type() {

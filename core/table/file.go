@@ -62,7 +62,7 @@ func ReadIn(root *os.Root, name string, o CSV) (*Table, error) {
 		return nil, fault.New(fault.Limit, op, fault.Quote(name, 80), "it has %d bytes, more than %d", info.Size(), int64(maxFile)).Fix("convert it to Parquet")
 	}
 	var text bytes.Buffer
-	text.Grow(int(info.Size()))
+	text.Grow(int(min(info.Size(), 1<<30)))
 	if _, err := io.Copy(&text, io.LimitReader(f, maxFile)); err != nil {
 		return nil, fault.Wrap(err, fault.Data, op, fault.Quote(name, 80))
 	}

@@ -12,7 +12,7 @@ import (
 // random returns a table of every type with nulls, NaN and hard texts. Few
 // different values, so that groups and joins have work.
 func random(r *rand.Rand, rows int) *Table {
-	floats := []float64{0, math.Copysign(0, -1), 1, -2.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 0.1}
+	floats := []float64{0, math.Copysign(0, -1), 1, -2.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 0.1, math.Float64frombits(0xfff8000000000abc)}
 	hard := []string{"", "a", "b", "NULL", "NaN", "1", "true", "a,b", "\"q\"", "x\r\ny", "\n", " s ", "日本", "\xff", "\ufeff"}
 	f, n, s, b, by, l := make([]float64, rows), make([]int64, rows), make([]string, rows), make([]bool, rows), make([][]byte, rows), make([][]int64, rows)
 	for i := range rows {

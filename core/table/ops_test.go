@@ -133,6 +133,18 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+func TestTypesOfAnExpressionDoNotDependOnTheRows(t *testing.T) {
+	x := small(t)
+	for _, rows := range []*Table{x, x.slice(3, 4), x.slice(0, 0)} { // in the one row f is null
+		if _, err := rows.Evaluate("coalesce(f, k)"); err == nil {
+			t.Errorf("no error with %d rows", rows.rows)
+		}
+		if c := try[*Column](t)(rows.Evaluate("coalesce(null, k)")); c.Type() != String {
+			t.Errorf("%s with %d rows", c.Type(), rows.rows)
+		}
+	}
+}
+
 func TestPrinting(t *testing.T) {
 	x := try[*Table](t)(New(Named{"text", Of([]string{"日本", "a\x1b[31m", "b\nc\xff", strings.Repeat("x", 40)})},
 		Named{"p", Of([]float64{0.5, 0.0123456, math.NaN(), 1})}, Named{"n", Of([]int64{1, -20, 300, 4})}, Named{"l", Of([][]int64{{1, 2}, {}, {3}, {}})}))

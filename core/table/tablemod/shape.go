@@ -1,6 +1,8 @@
 package tablemod
 
 import (
+	"strings"
+
 	"lab/core/fault"
 	"lab/core/script"
 	"lab/core/table"
@@ -23,7 +25,7 @@ func shapeMembers() []script.Member {
 				t := this(c)
 				return t.env.wrap(t.Rename(to))
 			}},
-		{Name: "derive", Returns: "table", Doc: "Returns the table with a column added or replaced: the results of a function of each row, an expression of columns as in \"log2(p) * -1\" (see expressions), or a list of values.",
+		{Name: "derive", Returns: "table", Doc: "Returns the table with a column added or replaced: the results of a function of each row, an expression of columns as in \"log2(p) * -1\", or a list of values. An expression has numbers, \"text\", true, false, null, names of columns or col(\"any name\"), + - * / % == != < <= > >= && || ! and the functions " + strings.Join(table.Functions(), ", ") + "; / is always a float.",
 			Params: []script.Param{{Name: "name", Type: script.String(), Meaning: "of the column"},
 				{Name: "values", Type: script.Either(script.Callback("row"), script.String(), script.Any()).Called("func(row), string or list"), Meaning: "a function, an expression or a list"}},
 			Func: derive},
