@@ -286,7 +286,8 @@ func openTable[T any](path string) (t *opened[T], err error) {
 
 // groupsFit reports whether every row group of a file has the columns of its
 // schema. The library takes their types from the groups and trusts them: a text
-// that is said to be a number there would be read from memory that is not its own.
+// that is said to be a number there would be read from memory that is not its own,
+// and pages that are said to be of another compression than ours ask for any memory.
 func groupsFit(p *parquet.File, schema *parquet.Schema) bool {
 	paths := schema.Columns()
 	for _, g := range p.Metadata().RowGroups {
@@ -295,7 +296,8 @@ func groupsFit(p *parquet.File, schema *parquet.Schema) bool {
 		}
 		for i, path := range paths {
 			leaf, ok := schema.Lookup(path...)
-			if m := &g.Columns[i].MetaData; !ok || !slices.Equal(m.PathInSchema, path) || int(m.Type) != int(leaf.Node.Type().Kind()) {
+			if m := &g.Columns[i].MetaData; !ok || !slices.Equal(m.PathInSchema, path) || int(m.Type) != int(leaf.Node.Type().Kind()) ||
+				m.Codec != parquet.Zstd.CompressionCodec() {
 				return false
 			}
 		}
