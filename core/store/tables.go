@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -277,10 +278,31 @@ func openTable[T any](path string) (t *opened[T], err error) {
 	if err != nil {
 		return nil, fault.New(fault.Data, op, path, "it is damaged: %v", err)
 	}
-	if want := parquet.SchemaOf(new(T)); !parquet.EqualNodes(p.Schema(), want) {
+	if want := parquet.SchemaOf(new(T)); !parquet.EqualNodes(p.Schema(), want) || !groupsFit(p, want) {
 		return nil, fault.New(fault.Data, op, path, "its columns are not those of a run")
 	}
 	return &opened[T]{f: f, r: parquet.NewGenericReader[T](p), path: path, piece: 256}, nil
+}
+
+// groupsFit reports whether every row group of a file has the columns of its
+// schema. The library takes their types from the groups and trusts them: a text
+// that is said to be a number there would be read from memory that is not its own,
+// and pages that are said to be of another compression than ours ask for any memory.
+func groupsFit(p *parquet.File, schema *parquet.Schema) bool {
+	paths := schema.Columns()
+	for _, g := range p.Metadata().RowGroups {
+		if len(g.Columns) != len(paths) {
+			return false
+		}
+		for i, path := range paths {
+			leaf, ok := schema.Lookup(path...)
+			if m := &g.Columns[i].MetaData; !ok || !slices.Equal(m.PathInSchema, path) || int(m.Type) != int(leaf.Node.Type().Kind()) ||
+				m.Codec != parquet.Zstd.CompressionCodec() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // next returns the next row, nil at the end; it is good until the next call.
