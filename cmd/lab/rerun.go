@@ -92,7 +92,7 @@ lab, a plugin, a model. The exit code is then 6.`,
 		if *asJSON {
 			err = writeJSON(cmd.OutOrStdout(), r)
 		} else {
-			err = r.write(cmd.OutOrStdout())
+			r.write(cmd.OutOrStdout())
 		}
 		if err == nil && !r.Equal {
 			err = fault.New(fault.Data, "lab rerun", old.Dir, "its repetition is not the same")
@@ -102,7 +102,7 @@ lab, a plugin, a model. The exit code is then 6.`,
 	return cmd
 }
 
-func (r *rerunReport) write(w io.Writer) error {
+func (r *rerunReport) write(w io.Writer) {
 	if r.Again != "" {
 		fmt.Fprintf(w, "%s: the new run\n", r.Again)
 	}
@@ -118,5 +118,4 @@ func (r *rerunReport) write(w io.Writer) error {
 	if len(r.Changed) == 0 {
 		fmt.Fprintln(w, "lab, models and plugins are the same")
 	}
-	return nil
 }

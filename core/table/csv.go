@@ -119,7 +119,6 @@ type csvScanner struct {
 	rest      string
 	delimiter byte
 	line      int
-	ended     bool // a record ended the text with a delimiter
 }
 
 // record appends the fields of the next record to out, or returns nil at the end.
