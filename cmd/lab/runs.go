@@ -61,6 +61,16 @@ func openRun(arg string) (*store.Stored, error) {
 	return s, err
 }
 
+// twoRuns accepts two arguments, with an example where there are not two.
+func twoRuns(example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes two runs, and %d arguments were given", len(args)).Fix("for example: %s", example)
+		}
+		return nil
+	}
+}
+
 func runsListCommand() *cobra.Command {
 	var root string
 	cmd := &cobra.Command{Use: "list", Short: "List the runs of a folder, the newest first", Args: cobra.NoArgs}
@@ -271,12 +281,7 @@ func runsDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Say in what two runs differ: settings, digests, and the first sample and step",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes two runs, and %d arguments were given", len(args)).Fix("for example: lab runs diff before after")
-			}
-			return nil
-		},
+		Args:  twoRuns("lab runs diff before after"),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

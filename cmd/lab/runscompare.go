@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/fault"
 	"lab/core/measure"
 	"lab/core/results"
 	"lab/core/trace"
@@ -62,12 +61,7 @@ prompts the interval over all cells treats each prompt as a cluster. p is of Stu
 test of the paired differences, two-sided, and not corrected for looking at many cells
 or measures.`,
 		Example: `  lab runs compare before after --measure distinct_2,model_surprisal_bits`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes two runs, and %d arguments were given", len(args)).Fix("for example: lab runs compare before after")
-			}
-			return nil
-		},
+		Args:    twoRuns("lab runs compare before after"),
 	}
 	cmd.Flags().StringSliceVarP(&names, "measure", "m", []string{"length_tokens", "distinct_2"}, "measures to compare; names as in stats.measures, lab help scripting")
 	cmd.Flags().Float64Var(&level, "level", 0.95, "confidence of the intervals, in (0, 1)")

@@ -215,6 +215,19 @@ func Named(name string) (Measure, error) {
 	return Measure{}, fault.Unknown("measure", "measure", name, Names())
 }
 
+// NamedAll returns the measures of several names, as [Named] does.
+func NamedAll(names []string) ([]Measure, error) {
+	out := make([]Measure, len(names))
+	for i, n := range names {
+		m, err := Named(n)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
 // Each returns the measure of every sample by itself, NaN where it is not
 // defined. A measure of the whole set is a usage error.
 func (m Measure) Each(samples []trace.Sample) ([]float64, error) {

@@ -34,20 +34,6 @@ func varying(run *store.Stored) (*table.Table, error) {
 	return t.Select(append([]string{"cell"}, run.Manifest.Axes...)...)
 }
 
-// named returns the measures of names; an unknown one is a usage error that names
-// the nearest.
-func named(names []string) ([]measure.Measure, error) {
-	out := make([]measure.Measure, len(names))
-	for i, n := range names {
-		m, err := measure.Named(n)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = m
-	}
-	return out, nil
-}
-
 // needSteps reports whether a measure looks at steps, which the run must have then.
 func needSteps(run *store.Stored, measures []measure.Measure) (bool, error) {
 	for _, m := range measures {
@@ -96,7 +82,7 @@ func eachCell(run *store.Stored, steps bool, visit func(cell int, samples []trac
 // for the sample by itself, null where it is not defined. Samples that failed have
 // no row. Measures of whole sets are a usage error.
 func Samples(run *store.Stored, names []string) (*table.Table, error) {
-	measures, err := named(names)
+	measures, err := measure.NamedAll(names)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +189,7 @@ func recorded(run *store.Stored, file string) (*table.Table, error) {
 // samples (their number), and for each measure x the columns x, x_lo, x_hi, the
 // interval, and x_n, the samples it was made from; null where they are not known.
 func Cells(run *store.Stored, names []string, iv measure.Interval) (*table.Table, error) {
-	measures, err := named(names)
+	measures, err := measure.NamedAll(names)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func sampleMembers() []script.Member {
 			Params: []script.Param{samples, names}, Options: options,
 			Func: func(c *script.Call) (any, error) {
 				list, names, iv := samplesOf(c.List("samples")), c.Strings("names"), ownInterval(c)
-				ms, err := named(names)
+				ms, err := measure.NamedAll(names)
 				if err != nil {
 					return nil, err
 				}
@@ -68,7 +68,7 @@ func sampleMembers() []script.Member {
 }
 
 func groups(c *script.Call) (any, error) {
-	ms, err := named(c.Strings("names"))
+	ms, err := measure.NamedAll(c.Strings("names"))
 	if err != nil {
 		return nil, err
 	}
@@ -92,18 +92,6 @@ func groups(c *script.Call) (any, error) {
 		}
 		return out, nil
 	}, func(v []any) any { return v })
-}
-
-func named(names []string) ([]measure.Measure, error) {
-	out := make([]measure.Measure, len(names))
-	for i, n := range names {
-		m, err := measure.Named(n)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = m
-	}
-	return out, nil
 }
 
 // summary returns the estimates under the names that were asked for.
