@@ -15,7 +15,7 @@ import (
 
 const killedSweep = `prompt: The weather today is
 max_tokens: 40
-samples: 24
+samples: 12
 seed: 5
 grid:
   temperature: [0.5, 1, 1.5, 2]
@@ -140,7 +140,7 @@ func TestInterruptedSweepGoesOn(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 130 {
 		t.Fatalf("%v, exit code %d: %s", err, cmd.ProcessState.ExitCode(), out)
 	}
-	for _, wanted := range []string{"finishing the samples under way", "run: interrupted, ", "of 192 samples are there; the same command goes on with the others"} {
+	for _, wanted := range []string{"finishing the samples under way", "run: interrupted, ", "of 96 samples are there; the same command goes on with the others"} {
 		if !strings.Contains(out.String(), wanted) {
 			t.Errorf("it does not say %q: %s", wanted, out)
 		}
@@ -149,7 +149,7 @@ func TestInterruptedSweepGoesOn(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err, out)
 	}
-	if !strings.Contains(out.String(), "complete, 192 of 192") || strings.Contains(out.String(), "now 192 samples") {
+	if !strings.Contains(out.String(), "complete, 96 of 96") || strings.Contains(out.String(), "now 96 samples") {
 		t.Errorf("got %s", out)
 	}
 	sameRun(t, runFiles(t, filepath.Join(dir, "run")), want)
