@@ -55,9 +55,7 @@ lab, a plugin, a model. The exit code is then 6.`,
 		if err := json.Unmarshal(old.Manifest.Spec, &spec); err != nil {
 			return fault.New(fault.Data, "lab rerun", old.Dir, "its specification is damaged: %v", err)
 		}
-		if spec, err = spec.Plain(); err != nil {
-			return err
-		}
+		spec = spec.Plain()
 		at := sweep.Folder{Dir: old.Dir, Name: old.Manifest.Name, Part: old.Manifest.Part, Source: old.Manifest.Source, Lab: version, ForceNew: true}
 		if out != "" {
 			at.Dir, at.ForceNew = out, false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -174,13 +175,7 @@ func (r *runReport) write(w io.Writer) error {
 		Fixed map[string]any `json:"fixed"`
 	}
 	if err := json.Unmarshal(m.Spec, &spec); err == nil {
-		for _, key := range slices.Sorted(func(yield func(string) bool) {
-			for k := range spec.Fixed {
-				if !yield(k) {
-					return
-				}
-			}
-		}) {
+		for _, key := range slices.Sorted(maps.Keys(spec.Fixed)) {
 			fmt.Fprintf(w, "fixed    %s = %s\n", key, strings.ReplaceAll(fmt.Sprint(spec.Fixed[key]), "\n", "⏎"))
 		}
 	}

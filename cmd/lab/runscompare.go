@@ -21,9 +21,10 @@ type compareReport struct {
 }
 
 type measuredPairs struct {
-	Measure string      `json:"measure"`
-	Overall pairsJSON   `json:"overall"`
-	Cells   []pairsJSON `json:"cells"`
+	Measure   string      `json:"measure"`
+	SameSeeds bool        `json:"same_seeds"`
+	Overall   pairsJSON   `json:"overall"`
+	Cells     []pairsJSON `json:"cells"`
 }
 
 // pairsJSON is a comparison of pairs; cell is -1 for all cells together.
@@ -55,7 +56,7 @@ func runsCompareCommand() *cobra.Command {
 		Short: "Compare two runs by measures of their samples, pair by pair",
 		Long: `Compares two runs of the same grid of which something differs, such as the model or
 a stage that all cells share. Samples of the same cell and index are pairs: they have
-the same prompt and the same random numbers, which usually makes the difference far
+the same prompt and, with equal seeds, the same random numbers, which usually makes the difference far
 more certain than independent samples would; the report says by how much. With several
 prompts the interval over all cells treats each prompt as a cluster. p is of Student's t
 test of the paired differences, two-sided, and not corrected for looking at many cells
@@ -81,7 +82,7 @@ or measures.`,
 			if err != nil {
 				return err
 			}
-			m := measuredPairs{Measure: p.Measure, Overall: newPairs(p.Overall), Cells: []pairsJSON{}}
+			m := measuredPairs{Measure: p.Measure, SameSeeds: p.SameSeeds, Overall: newPairs(p.Overall), Cells: []pairsJSON{}}
 			for _, c := range p.Cells {
 				m.Cells = append(m.Cells, newPairs(c))
 			}
@@ -100,6 +101,9 @@ func (r *compareReport) write(w io.Writer, level float64) {
 	fmt.Fprintf(w, "a = %s, b = %s; difference a - b with its %g %% interval\n", r.A, r.B, 100*level)
 	for _, m := range r.Measures {
 		fmt.Fprintf(w, "\n%s\n", m.Measure)
+		if !m.SameSeeds {
+			fmt.Fprintln(w, "the seeds differ: the pairs share their prompts, not their random numbers")
+		}
 		table(w, "cell | pairs | a | b | difference | interval | p | pairing is worth", func(line func(...any)) {
 			for _, c := range append(append([]pairsJSON{}, m.Cells...), m.Overall) {
 				cell := "all"

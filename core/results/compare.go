@@ -2,7 +2,7 @@ package results
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"lab/core/fault"
 	"lab/core/measure"
@@ -11,12 +11,13 @@ import (
 )
 
 // Pairing is a comparison of two runs by one measure, sample by sample: the pairs
-// are the samples of one cell and index, which have the same prompt and the same
-// random numbers.
+// are the samples of one cell and index, which have the same prompt and, where the
+// seeds are the same, the same random numbers.
 type Pairing struct {
-	Measure string
-	Cells   []CellPairing // that vary in neither run or whose settings are the same in both: one each
-	Overall CellPairing   // all pairs together, clustered by prompt where there are several
+	Measure   string
+	SameSeeds bool
+	Cells     []CellPairing // of at least two pairs, in the order of the cells
+	Overall   CellPairing   // all pairs together, clustered by prompt where there are several
 }
 
 // CellPairing is the comparison of one cell.
@@ -28,8 +29,9 @@ type CellPairing struct {
 }
 
 // Compare compares two runs by a measure that single samples have. Runs with
-// different numbers of cells are a usage error. A cell with fewer than two pairs,
-// or whose values are not finite, is left out of Cells.
+// different numbers of cells, or with another prompt in a cell, are a usage error;
+// values that are not finite are a data error. A cell with fewer than two pairs is
+// left out of Cells.
 func Compare(a, b *store.Stored, name string, iv measure.Interval) (*Pairing, error) {
 	if a.Manifest.Cells != b.Manifest.Cells {
 		return nil, fault.New(fault.Usage, "compare", a.Dir, "it has %d cells, %s has %d", a.Manifest.Cells, b.Dir, b.Manifest.Cells).
@@ -50,20 +52,27 @@ func Compare(a, b *store.Stored, name string, iv measure.Interval) (*Pairing, er
 	if err != nil {
 		return nil, err
 	}
-	prompts, err := promptsOf(a)
+	prompts, seeds, err := drawsOf(a)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pairing{Measure: m.Name}
+	others, otherSeeds, err := drawsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	for cell := range prompts {
+		if prompts[cell] != others[cell] {
+			return nil, fault.New(fault.Usage, "compare", b.Dir, "cell %d has the prompt %s, in %s it has %s", cell, fault.Quote(others[cell], 40), a.Dir, fault.Quote(prompts[cell], 40)).
+				Fix("samples of different prompts are no pairs; compare runs of the same grid")
+		}
+	}
+	p := &Pairing{Measure: m.Name, SameSeeds: slices.Equal(seeds, otherSeeds)}
 	var all measure.Pairs
 	var clusters []string
 	for cell := range a.Manifest.Cells {
-		if len(left[cell]) == 0 || len(right[cell]) == 0 {
-			continue
-		}
 		pairs, err := measure.MatchKeys(left[cell], right[cell])
-		if err != nil {
-			continue // no common samples
+		if err != nil { // no sample in common
+			pairs = measure.Pairs{OnlyA: len(left[cell]), OnlyB: len(right[cell])}
 		}
 		all.A, all.B = append(all.A, pairs.A...), append(all.B, pairs.B...)
 		all.OnlyA, all.OnlyB = all.OnlyA+pairs.OnlyA, all.OnlyB+pairs.OnlyB
@@ -131,23 +140,23 @@ func valuesOf(run *store.Stored, m measure.Measure) (map[int]map[int]float64, er
 	return out, err
 }
 
-// promptsOf returns the prompt of every cell.
-func promptsOf(run *store.Stored) ([]string, error) {
+// drawsOf returns the prompt and the seed of every cell.
+func drawsOf(run *store.Stored) (prompts []string, seeds []int64, err error) {
 	t, err := Settings(run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]string, t.Rows())
-	for i := range out {
+	if t.Rows() != run.Manifest.Cells {
+		return nil, nil, fault.New(fault.Data, op, run.Dir, "its cells.parquet has %d rows for %d cells", t.Rows(), run.Manifest.Cells)
+	}
+	for i := range t.Rows() {
 		row, err := t.Row(i)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		text, _ := row["prompt"].(string)
-		out[i] = strings.ToValidUTF8(text, "\uFFFD")
+		prompt, _ := row["prompt"].(string)
+		seed, _ := row["seed"].(int64)
+		prompts, seeds = append(prompts, prompt), append(seeds, seed)
 	}
-	if len(out) != run.Manifest.Cells {
-		return nil, fault.New(fault.Data, op, run.Dir, "its cells.parquet has %d rows for %d cells", len(out), run.Manifest.Cells)
-	}
-	return out, nil
+	return prompts, seeds, nil
 }

@@ -16,10 +16,16 @@ import (
 // tokens; shift adds to the surprisal of every step.
 func stored(t *testing.T, samples int, ledger bool, shift float64) *store.Stored {
 	t.Helper()
+	return storedOf(t, "b", samples, ledger, shift)
+}
+
+// storedOf is stored with another prompt of its second cell.
+func storedOf(t *testing.T, second string, samples int, ledger bool, shift float64) *store.Stored {
+	t.Helper()
 	dir := t.TempDir()
 	r, err := store.Create(dir, store.Manifest{Name: "test", Spec: json.RawMessage("{}"), Axes: []string{"temperature"}, Cells: 2, Samples: samples, Ledger: ledger,
 		Used: json.RawMessage("{}"), Lab: "test"},
-		[]store.Column{{Name: "prompt", Values: []any{"a", "b"}}, {Name: "temperature", Values: []any{0.5, nil}}})
+		[]store.Column{{Name: "prompt", Values: []any{"a", second}}, {Name: "seed", Values: []any{int64(1), int64(len(second))}}, {Name: "temperature", Values: []any{0.5, nil}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +108,7 @@ func TestPairsOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := p.Overall
-	if o.Pairs != 15 || !(math.Abs(o.Difference.Value-0.25) <= 1e-12) || !(o.Factor > 1e20) || len(p.Cells) != 2 {
+	if o.Pairs != 15 || !(math.Abs(o.Difference.Value-0.25) <= 1e-12) || !(o.Factor > 1e20) || len(p.Cells) != 2 || !p.SameSeeds {
 		t.Errorf("%+v", p)
 	}
 	if !(o.Unpaired.Hi-o.Unpaired.Lo > 1) {
@@ -128,6 +134,10 @@ func TestWhatTablesCannotSay(t *testing.T) {
 		}, "did not record"},
 		{"no table of steps", func() error { _, err := Steps(without); return err }, "did not record"},
 		{"pairs of sets", func() error { _, err := Compare(with, with, "unique_outputs", measure.Interval{}); return err }, "pairs need one of each"},
+		{"other prompts", func() error {
+			_, err := Compare(with, storedOf(t, "c", 3, true, 0), "length_tokens", measure.Interval{})
+			return err
+		}, `cell 1 has the prompt "c"`},
 		{"level", func() error { _, err := Compare(with, with, "length_tokens", measure.Interval{Level: 2}); return err }, "level"},
 	}
 	for _, r := range rows {

@@ -38,7 +38,7 @@ type strategy struct {
 	set param.Values
 }
 
-// String names the cell in messages by what is its own.
+// name is what messages call the cell: its number and its values of the axes.
 func (c *Cell) name(axes []string) string {
 	var parts []string
 	for i, a := range axes {

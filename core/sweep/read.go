@@ -56,7 +56,7 @@ func Read(values map[string]any) (Spec, error) {
 
 // Plain returns a specification that was read back from JSON as it was written:
 // there, whole numbers have become reals.
-func (s Spec) Plain() (Spec, error) {
+func (s Spec) Plain() Spec {
 	whole := func(v any) any {
 		if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return int64(f)
@@ -77,7 +77,7 @@ func (s Spec) Plain() (Spec, error) {
 	for key, v := range s.Fixed {
 		out.Fixed[key] = whole(v)
 	}
-	return out, nil
+	return out
 }
 
 func readBlock(v any) (Block, error) {

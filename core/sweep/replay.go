@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"lab/core/chain"
 	"lab/core/dist"
@@ -184,7 +185,6 @@ func (r *replay) flush() error {
 		if len(rows) == 0 {
 			break
 		}
-		// Samples of one call share what ends a text: those of one model.
 		if err := r.apply(rows, owners, step); err != nil {
 			return err
 		}
@@ -198,10 +198,12 @@ func (r *replay) flush() error {
 	return nil
 }
 
+// apply applies the chain to a step of several samples; those of one call share
+// what ends a text.
 func (r *replay) apply(rows []*chain.Row, owners []*replaying, step int) error {
 	for from := 0; from < len(rows); {
 		to := from + 1
-		for to < len(rows) && fmt.Sprint(owners[to].end) == fmt.Sprint(owners[from].end) {
+		for to < len(rows) && slices.Equal(owners[to].end, owners[from].end) {
 			to++
 		}
 		if err := r.chain.Apply(r.ctx, rows[from:to], chain.Options{Ledger: true, EndOfText: owners[from].end}); err != nil {
