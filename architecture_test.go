@@ -60,7 +60,7 @@ var allowed = []struct {
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
-	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
+	{"core/table/tablemod", []string{"core/table", "core/measure", "core/measure/statsmod", "core/script"}},
 	{"core/results", []string{"core/experiment", "core/sweep", "core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
