@@ -82,8 +82,8 @@ func (t *Tables) Price(name string, asOf Date) (Price, []string, error) {
 	}
 	var best *Price
 	replaces, outside := "", []*Price(nil)
-	for _, f := range slices.Backward(t.layers) {
-		list := hits[Price](pricesOf(f), name)
+	for _, l := range slices.Backward(t.layers) {
+		list := l.prices.hits(name)
 		if best != nil && len(list) > 0 {
 			replaces = list[0].Origin
 			break
@@ -98,7 +98,7 @@ func (t *Tables) Price(name string, asOf Date) (Price, []string, error) {
 		}
 	}
 	if best == nil && outside == nil {
-		return Price{}, nil, t.unknown("price", name, namesOf[Price](t, pricesOf, true))
+		return Price{}, nil, t.unknown("price", name, namesOf(t, pricesOf, true))
 	}
 	if best == nil {
 		p := outside[0]
@@ -154,27 +154,25 @@ func age(what string, f *Fact, asOf Date) []string {
 // layer has some of a name, only those.
 func (t *Tables) AllPrices() []Price {
 	var out []Price
-	for _, name := range namesOf[Price](t, pricesOf, false) {
-		taken := false
-		for _, f := range slices.Backward(t.layers) {
-			list := hits[Price](pricesOf(f), name)
+	for _, name := range namesOf(t, pricesOf, false) {
+		first := len(out)
+		for _, l := range slices.Backward(t.layers) {
+			list := l.prices.hits(name)
 			if len(list) == 0 {
 				continue
 			}
-			if taken {
-				for i := range out {
-					if strings.EqualFold(out[i].Name, name) && out[i].Replaces == "" {
-						out[i].Replaces = list[0].Origin
-					}
+			if !strings.EqualFold(list[0].Name, name) {
+				break // another name stands in front of this one
+			}
+			if len(out) > first {
+				for i := range out[first:] {
+					out[first+i].Replaces = list[0].Origin
 				}
 				break
 			}
 			for _, p := range list {
-				if strings.EqualFold(p.Name, name) { // otherwise another stands in front of it
-					out = append(out, *p)
-				}
+				out = append(out, *p)
 			}
-			taken = true
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Price) int {
@@ -186,21 +184,25 @@ func (t *Tables) AllPrices() []Price {
 	return out
 }
 
-// prices refuses a layer with two prices of a name that no day tells apart.
-func (f *file) prices() error {
-	for i := range f.Prices {
-		p := &f.Prices[i]
-		for j := range i {
-			q := &f.Prices[j]
-			if !strings.EqualFold(p.Name, q.Name) || p.AsOf != q.AsOf {
-				continue
-			}
-			apart := p.Until != "" && q.From != "" && p.Until <= q.From || q.Until != "" && p.From != "" && q.Until <= p.From
-			if !apart {
-				return fault.New(fault.Data, op, fault.Quote(p.Origin, 120), "there are two prices of %q of %s, the other in %s", p.Name, p.AsOf, fault.Quote(q.Origin, 120)).
-					Fix("give each another as_of, or the days it was asked on with from and until")
+// distinctPrices refuses a layer with two prices of a name that no day tells apart.
+func (l *layer) distinctPrices() error {
+	for _, name := range sortedKeys(l.prices.own) {
+		list := l.prices.own[name]
+		if len(list) > mostOfAName {
+			return fault.New(fault.Limit, op, fault.Quote(list[0].Origin, 120), "there are %d prices of %q, and %d are read", len(list), name, mostOfAName)
+		}
+		for i, p := range list {
+			for _, q := range list[:i] {
+				apart := p.Until != "" && q.From != "" && p.Until <= q.From || q.Until != "" && p.From != "" && q.Until <= p.From
+				if p.AsOf == q.AsOf && !apart {
+					return fault.New(fault.Data, op, fault.Quote(p.Origin, 120), "there are two prices of %q of %s, the other in %s", p.Name, p.AsOf, fault.Quote(q.Origin, 120)).
+						Fix("give each another as_of, or the days it was asked on with from and until")
+				}
 			}
 		}
 	}
 	return nil
 }
+
+// mostOfAName bounds the prices of one name in one layer.
+const mostOfAName = 500

@@ -15,7 +15,7 @@ import (
 // an earlier one with the same name. They are never changed once loaded, and safe
 // for concurrent use.
 type Tables struct {
-	layers []*file // the shipped one first
+	layers []*layer // the shipped one first
 }
 
 // Sources say where records are read from besides the shipped ones. Of records
@@ -58,7 +58,7 @@ func Load(s Sources) (*Tables, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, op, ShippedOrigin)
 	}
-	t := &Tables{layers: []*file{base}}
+	t := &Tables{layers: []*layer{newLayer(base)}}
 	for _, dir := range []string{s.User, s.Project} {
 		if dir == "" {
 			continue
@@ -68,7 +68,7 @@ func Load(s Sources) (*Tables, error) {
 			return nil, err
 		}
 		if f != nil {
-			t.layers = append(t.layers, f)
+			t.layers = append(t.layers, newLayer(f))
 		}
 	}
 	for _, path := range s.Files {
@@ -76,20 +76,20 @@ func Load(s Sources) (*Tables, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.layers = append(t.layers, f)
+		t.layers = append(t.layers, newLayer(f))
 	}
 	return t, t.check()
 }
 
 // check looks at records beside each other.
 func (t *Tables) check() error {
-	for i, f := range t.layers {
-		if err := first(unique("hardware", f.Hardware), unique("model", f.Models), unique("training run", f.Runs), f.prices()); err != nil {
+	for i, l := range t.layers {
+		if err := first(l.hardware.unique("hardware"), l.models.unique("model"), l.runs.unique("training run"), l.distinctPrices()); err != nil {
 			return err
 		}
 		below := &Tables{layers: t.layers[:i]}
-		for j := range f.Hardware {
-			h := &f.Hardware[j]
+		for j := range l.hardware.list {
+			h := &l.hardware.list[j]
 			old, _, found := find(below, hardwareOf, h.Name)
 			if !found {
 				continue
@@ -102,9 +102,9 @@ func (t *Tables) check() error {
 			}
 		}
 	}
-	for _, f := range t.layers {
-		for j := range f.Runs {
-			r := &f.Runs[j]
+	for _, l := range t.layers {
+		for j := range l.runs.list {
+			r := &l.runs.list[j]
 			h, _, found := find(t, hardwareOf, r.Device)
 			if !found {
 				continue
@@ -127,48 +127,75 @@ type record[T any] interface {
 	fact() *Fact
 }
 
-func hardwareOf(f *file) []Hardware { return f.Hardware }
-func modelsOf(f *file) []Model      { return f.Models }
-func pricesOf(f *file) []Price      { return f.Prices }
-func runsOf(f *file) []Run          { return f.Runs }
-
-// is reports how a record answers to a name: 2 by its own, 1 by an alias, 0 not.
-// Letters match whatever their case.
-func (f *Fact) is(name string) int {
-	if strings.EqualFold(f.Name, name) {
-		return 2
-	}
-	for _, a := range f.Aliases {
-		if strings.EqualFold(a, name) {
-			return 1
-		}
-	}
-	return 0
+// layer is the records of a file or a folder, by name.
+type layer struct {
+	hardware index[Hardware, *Hardware]
+	models   index[Model, *Model]
+	prices   index[Price, *Price]
+	runs     index[Run, *Run]
 }
 
-// hits returns the records of one layer that answer to a name: those whose own it
-// is, or else those that have it as an alias.
-func hits[T any, P record[T]](list []T, name string) []P {
-	var own, alias []P
+func newLayer(f *file) *layer {
+	return &layer{newIndex[Hardware](f.Hardware), newIndex[Model](f.Models), newIndex[Price](f.Prices), newIndex[Run](f.Runs)}
+}
+
+// index finds records by name; letters match whatever their case.
+type index[T any, P record[T]] struct {
+	list       []T
+	own, alias map[string][]P
+}
+
+func newIndex[T any, P record[T]](list []T) index[T, P] {
+	x := index[T, P]{list, map[string][]P{}, map[string][]P{}}
 	for i := range list {
-		switch p := P(&list[i]); p.fact().is(name) {
-		case 2:
-			own = append(own, p)
-		case 1:
-			alias = append(alias, p)
+		p := P(&list[i])
+		key := strings.ToLower(p.fact().Name)
+		x.own[key] = append(x.own[key], p)
+		for _, a := range p.fact().Aliases {
+			key := strings.ToLower(a)
+			x.alias[key] = append(x.alias[key], p)
 		}
 	}
-	if own != nil {
+	return x
+}
+
+// hits returns the records that answer to a name: those whose own it is, or else
+// those that have it as an alias.
+func (x *index[T, P]) hits(name string) []P {
+	key := strings.ToLower(name)
+	if own := x.own[key]; own != nil {
 		return own
 	}
-	return alias
+	return x.alias[key]
 }
+
+// unique refuses a layer in which two records have a name.
+func (x *index[T, P]) unique(kind string) error {
+	by := map[string]*Fact{}
+	for i := range x.list {
+		fact := P(&x.list[i]).fact()
+		for _, name := range append([]string{fact.Name}, fact.Aliases...) {
+			key := strings.ToLower(name)
+			if other := by[key]; other != nil {
+				return fault.New(fault.Data, op, fault.Quote(fact.Origin, 120), "the %s %q is also a name of %q in %s", kind, name, other.Name, fault.Quote(other.Origin, 120)).
+					Fix("each name may be given once")
+			}
+			by[key] = fact
+		}
+	}
+	return nil
+}
+
+func hardwareOf(l *layer) *index[Hardware, *Hardware] { return &l.hardware }
+func modelsOf(l *layer) *index[Model, *Model]         { return &l.models }
+func pricesOf(l *layer) *index[Price, *Price]         { return &l.prices }
+func runsOf(l *layer) *index[Run, *Run]               { return &l.runs }
 
 // find returns the record of a name, from the highest layer that has one, and the
 // origin of the one it stands in front of.
-func find[T any, P record[T]](t *Tables, of func(*file) []T, name string) (found P, replaces string, ok bool) {
-	for _, f := range slices.Backward(t.layers) {
-		list := hits[T, P](of(f), name)
+func find[T any, P record[T]](t *Tables, of func(*layer) *index[T, P], name string) (found P, replaces string, ok bool) {
+	for _, l := range slices.Backward(t.layers) {
+		list := of(l).hits(name)
 		if len(list) == 0 {
 			continue
 		}
@@ -181,10 +208,10 @@ func find[T any, P record[T]](t *Tables, of func(*file) []T, name string) (found
 }
 
 // lookup is find with an error that helps.
-func lookup[T any, P record[T]](t *Tables, kind string, of func(*file) []T, name string) (out T, err error) {
-	p, replaces, ok := find[T, P](t, of, name)
+func lookup[T any, P record[T]](t *Tables, kind string, of func(*layer) *index[T, P], name string) (out T, err error) {
+	p, replaces, ok := find(t, of, name)
 	if !ok {
-		return out, t.unknown(kind, name, namesOf[T, P](t, of, true))
+		return out, t.unknown(kind, name, namesOf(t, of, true))
 	}
 	out = *p
 	P(&out).fact().Replaces = replaces
@@ -207,38 +234,28 @@ func (t *Tables) unknown(kind, name string, names []string) error {
 	return e
 }
 
-// namesOf returns the names of records, sorted, once each; aliases too when wanted.
-func namesOf[T any, P record[T]](t *Tables, of func(*file) []T, aliases bool) []string {
-	var names []string
-	for _, f := range t.layers {
-		list := of(f)
+// namesOf returns the names of records, sorted, once each whatever their case;
+// aliases too when wanted.
+func namesOf[T any, P record[T]](t *Tables, of func(*layer) *index[T, P], aliases bool) []string {
+	seen := map[string]string{}
+	for _, l := range t.layers {
+		list := of(l).list
 		for i := range list {
 			fact := P(&list[i]).fact()
-			names = append(names, fact.Name)
+			seen[strings.ToLower(fact.Name)] = fact.Name
 			if aliases {
-				names = append(names, fact.Aliases...)
+				for _, a := range fact.Aliases {
+					seen[strings.ToLower(a)] = a
+				}
 			}
 		}
+	}
+	names := make([]string, 0, len(seen))
+	for _, name := range seen {
+		names = append(names, name)
 	}
 	sort.Strings(names)
-	return slices.Compact(names)
-}
-
-// unique refuses a layer in which two records have a name.
-func unique[T any, P record[T]](kind string, list []T) error {
-	by := map[string]*Fact{}
-	for i := range list {
-		fact := P(&list[i]).fact()
-		for _, name := range append([]string{fact.Name}, fact.Aliases...) {
-			key := strings.ToLower(name)
-			if other := by[key]; other != nil {
-				return fault.New(fault.Data, op, fault.Quote(fact.Origin, 120), "the %s %q is also a name of %q in %s", kind, name, other.Name, fault.Quote(other.Origin, 120)).
-					Fix("each name may be given once")
-			}
-			by[key] = fact
-		}
-	}
-	return nil
+	return names
 }
 
 // Hardware returns the device of a name or an alias. An unknown name is a usage
@@ -263,10 +280,10 @@ func (t *Tables) AllModels() []Model { return all(t, "model", modelsOf) }
 // AllRuns returns every training run, like [Tables.AllHardware].
 func (t *Tables) AllRuns() []Run { return all(t, "training run", runsOf) }
 
-func all[T any, P record[T]](t *Tables, kind string, of func(*file) []T) []T {
+func all[T any, P record[T]](t *Tables, kind string, of func(*layer) *index[T, P]) []T {
 	var out []T
-	for _, name := range namesOf[T, P](t, of, false) {
-		r, err := lookup[T, P](t, kind, of, name)
+	for _, name := range namesOf(t, of, false) {
+		r, err := lookup(t, kind, of, name)
 		if err == nil && strings.EqualFold(P(&r).fact().Name, name) { // otherwise another stands in front of it
 			out = append(out, r)
 		}

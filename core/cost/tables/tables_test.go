@@ -312,7 +312,7 @@ func FuzzFile(f *testing.F) {
 			}
 			return
 		}
-		tables := &Tables{layers: []*file{got}}
+		tables := &Tables{layers: []*layer{newLayer(got)}}
 		if tables.check() != nil {
 			return
 		}
