@@ -52,7 +52,7 @@ func parse(data []byte, origin string) (*file, error) {
 		return nil, fault.New(fault.Data, op, fault.Quote(origin, 120), "its schema is %s, and %q is read", fault.Quote(head.Schema, 40), Schema)
 	}
 	f := &file{}
-	if err := strict(data, "it", f); err != nil {
+	if err := strict(data, "", f); err != nil {
 		return nil, asFault(err, origin)
 	}
 	if err := f.settle(origin); err != nil {
