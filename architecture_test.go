@@ -57,6 +57,8 @@ var allowed = []struct {
 	{"core/store", []string{"core/dist", "core/trace", "github.com/parquet-go/parquet-go", "golang.org/x/sys/..."}},
 	{"core/sweep", []string{"core/experiment", "core/table", "core/generate", "core/search", "core/store", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
+	{"core/cost", []string{"core/seed", "gonum.org/v1/gonum/..."}},
+	{"core/cost/check", []string{"core/cost"}},
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
