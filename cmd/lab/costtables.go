@@ -255,9 +255,25 @@ var archSymbols = []struct{ field, symbol string }{
 func writeCostModel(w io.Writer, r *costModelsReport) error {
 	m := &r.Models[0]
 	line, end := facts(w, "model", &m.Fact)
-	if m.Parameters > 0 {
-		line("parameters", engineering(m.Parameters, "")+", all of them", "N")
+	a, err := m.Architecture()
+	if err != nil {
+		return err
 	}
+	size, err := a.Size()
+	if err != nil {
+		return err
+	}
+	cache, err := a.CachePerToken(2)
+	if err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		what string
+		n    int64
+	}{{"total", size.Total}, {"of one token", size.Active}, {"without embedding", size.NonEmbedding}, {"multiplied for one token, M", size.Matmul}} {
+		line("parameters", engineering(float64(n.n), "")+", "+n.what, "F1")
+	}
+	line("cache", engineering(cache, "B")+" a token, of 2-byte elements", "F2")
 	if m.ContextLength > 0 {
 		line("context", fmt.Sprintf("%d tokens", m.ContextLength), "")
 	}
