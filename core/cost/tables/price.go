@@ -32,6 +32,15 @@ func (r *Rates) of(kind string) **float64 {
 	return nil
 }
 
+// Known returns the rate of a kind, one of [RateKinds]; ok is false where the list
+// does not have it.
+func (r Rates) Known(kind string) (usd float64, ok bool) {
+	if at := r.of(kind); at != nil && *at != nil {
+		return **at, true
+	}
+	return 0, false
+}
+
 // Rates returns the rates for a request with a prompt of that many tokens. A list
 // that is dearer above a threshold is so for the whole request, not for the excess,
 // and what it does not state there is not known.
@@ -102,7 +111,7 @@ func (t *Tables) Price(name string, asOf Date) (Price, []string, error) {
 	}
 	if best == nil {
 		p := outside[0]
-		return Price{}, nil, fault.New(fault.Usage, "cost", fmt.Sprintf("price of %q", name), "none is known for %s: it was asked %s (%s)", asOf, p.days(), p.Source).
+		return Price{}, nil, fault.New(fault.Usage, "cost", fmt.Sprintf("price of %q", name), "none is known for %s: it was asked %s (%s)", asOf, p.Days(), p.Source).
 			Fix("choose another day, or give the price of that day in a table of your own")
 	}
 	out := *best
@@ -128,9 +137,11 @@ func (p *Price) before(q *Price, asOf Date) bool {
 	return p.AsOf < q.AsOf
 }
 
-// days says when a price was asked.
-func (p *Price) days() string {
+// Days says when a price was asked; empty when its source does not.
+func (p *Price) Days() string {
 	switch {
+	case p.From == "" && p.Until == "":
+		return ""
 	case p.From == "":
 		return "until " + string(p.Until)
 	case p.Until == "":

@@ -24,6 +24,7 @@ const Schema = "lab/cost-tables/1"
 const (
 	mostBytesOfFile = 4 << 20
 	mostFiles       = 200
+	mostModels      = 2000 // of a file: an architecture of few bytes may have many layers
 )
 
 // file is what a file of records holds.
@@ -52,7 +53,7 @@ func parse(data []byte, origin string) (*file, error) {
 		return nil, fault.New(fault.Data, op, fault.Quote(origin, 120), "its schema is %s, and %q is read", fault.Quote(head.Schema, 40), Schema)
 	}
 	f := &file{}
-	if err := strict(data, "it", f); err != nil {
+	if err := strict(data, "", f); err != nil {
 		return nil, asFault(err, origin)
 	}
 	if err := f.settle(origin); err != nil {
@@ -80,6 +81,9 @@ func (f *file) settle(origin string) error {
 		if err := each("hardware", i, &f.Hardware[i].Fact, f.Hardware[i].check); err != nil {
 			return err
 		}
+	}
+	if len(f.Models) > mostModels {
+		return &wrong{"models", fmt.Sprintf("has more than %d elements", mostModels), "split the file"}
 	}
 	for i := range f.Models {
 		if err := each("models", i, &f.Models[i].Fact, f.Models[i].check); err != nil {

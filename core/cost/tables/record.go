@@ -67,8 +67,7 @@ func Dtypes() []string {
 // Model is the architecture of a model.
 type Model struct {
 	Fact
-	// Arch is the record of the architecture, as it was written. Its fields are
-	// those of [archFields].
+	// Arch is the record of the architecture, as it was written: a [cost.Fields].
 	Arch json.RawMessage `json:"arch"`
 	// ContextLength is the longest context, in tokens; 0 when it is not known.
 	ContextLength int64 `json:"context_length,omitempty"`

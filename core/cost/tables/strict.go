@@ -18,7 +18,20 @@ const mostElements = 20_000
 // wrong is a mistake in a file: where, what and what to do.
 type wrong struct{ at, problem, cure string }
 
-func (w *wrong) Error() string { return w.at + " " + w.problem }
+func (w *wrong) Error() string {
+	if w.at == "" {
+		return "it " + w.problem
+	}
+	return w.at + " " + w.problem
+}
+
+// member is the place of a member of the object at a place.
+func member(at, key string) string {
+	if at == "" {
+		return key
+	}
+	return at + "." + key
+}
 
 // strict reads one JSON value into v. Keys that the structs of v do not have, keys
 // that come twice and null where a value is needed are errors of type *wrong; at is
@@ -49,7 +62,7 @@ func fill(data []byte, at string, v reflect.Value) error {
 		v.Set(reflect.MakeMap(t))
 		return object(data, at, func(key string, value json.RawMessage) error {
 			element := reflect.New(t.Elem()).Elem()
-			if err := fill(value, at+"."+key, element); err != nil {
+			if err := fill(value, member(at, key), element); err != nil {
 				return err
 			}
 			v.SetMapIndex(reflect.ValueOf(key), element)
@@ -118,7 +131,7 @@ func fillStruct(data []byte, at string, v reflect.Value) error {
 			}
 			return w
 		}
-		return fill(value, at+"."+key, f)
+		return fill(value, member(at, key), f)
 	})
 }
 
@@ -175,7 +188,7 @@ func asFault(err error, origin string) error {
 	if !errors.As(err, &w) {
 		return fault.Wrap(err, fault.Data, op, fault.Quote(origin, 120))
 	}
-	e := fault.New(fault.Data, op, fault.Quote(origin, 120), "%s %s", w.at, w.problem)
+	e := fault.New(fault.Data, op, fault.Quote(origin, 120), "%s", w.Error())
 	e.Cure = w.cure
 	return e
 }

@@ -2,11 +2,13 @@ package tables
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"lab/core/cost"
 	"lab/core/fault"
 )
 
@@ -64,8 +66,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"a name twice", doc(`"hardware": [` + card + `, ` + card + `]`), `the hardware "card" is also a name of "card"`, ""},
 		{"an alias that is a name", doc(`"models": [{"name": "a", "arch": ` + arch + `}, {"name": "b", "aliases": ["A"], "arch": ` + arch + `}]`), `the model "A" is also a name of "a"`, ""},
 		{"no architecture", doc(`"models": [{"name": "a"}]`), "arch is missing", ""},
-		{"an unknown width", doc(`"models": [{"name": "a", "arch": {"layer": 2}}]`), `arch has no field "layer"`, `did you mean "layers"?`},
-		{"no layers", doc(`"models": [{"name": "a", "arch": {"d_model": 8}}]`), "arch.layers is 0", ""},
+		{"an unknown width", doc(`"models": [{"name": "a", "arch": {"layer": 2}}]`), `arch is wrong: unknown field "layer"`, `did you mean "layers"?`},
+		{"no layers", doc(`"models": [{"name": "a", "arch": {"d_model": 8}}]`), `arch is wrong: field "layers" is missing`, ""},
 		{"a negative context", doc(`"models": [{"name": "a", "context_length": -1, "arch": ` + arch + `}]`), "context_length is -1", ""},
 		{"a price without rates", doc(`"prices": [{"name": "a", "usd_per_million": {}}]`), "usd_per_million has no rate", ""},
 		{"a negative rate", doc(`"prices": [{"name": "a", "usd_per_million": {"input": -1}}]`), "usd_per_million.input is -1, outside [0,", ""},
@@ -291,7 +293,7 @@ func TestPriceOfADay(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	f.Add([]byte(doc(`"hardware": [` + card + `]`)))
 	f.Add([]byte(doc(`"prices": [{"name": "a", "from": "2026-01-02", "usd_per_million": {"input": 1}, "above": [{"prompt_tokens": 1, "usd_per_million": {"input": 2}}]}]`)))
-	f.Add([]byte(doc(`"models": [{"name": "a", "arch": {"layers": 1, "d_model": 1, "heads": 1, "d_ff": 1, "vocab": 1, "moe": {"experts": 2}}}]`)))
+	f.Add([]byte(doc(`"models": [{"name": "a", "arch": {"layers": 1, "d_model": 1, "heads": 1, "vocab": 1, "moe": {"experts": 2, "top_k": 1, "d_ff": 1}}}]`)))
 	f.Add([]byte(doc(`"runs": [{"name": "a", "tokens": 1e12, "flop_reported": [1, 2]}]`)))
 	names, err := filepath.Glob("data/*.json")
 	if err != nil || len(names) != 4 {
@@ -333,4 +335,69 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is handed to formulas is what the record says, and what it does not say is
+// an error there too.
+func TestRecordsReachTheFormulas(t *testing.T) {
+	tables := loadShipped(t)
+	for _, m := range tables.AllModels() {
+		a, err := m.Architecture()
+		if err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+			continue
+		}
+		size, err := a.Size()
+		if err != nil || m.Parameters != 0 && float64(size.Total) != m.Parameters {
+			t.Errorf("%s has %d parameters by its dimensions (%v), the record says %v", m.Name, size.Total, err, m.Parameters)
+		}
+		if int64(a.MaxContext) != m.ContextLength {
+			t.Errorf("%s: longest context %d, the record says %d", m.Name, a.MaxContext, m.ContextLength)
+		}
+	}
+	gemini, _, err := tables.Price("gemini-2.5-pro", "2025-09-05")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Bills of the golden request below and above the threshold, in USD.
+	for _, row := range []struct {
+		prompt int64
+		usd    float64
+	}{{1000, (1000*1.25 + 500*10) / 1e6}, {300_000, (300_000*2.5 + 500*15) / 1e6}} {
+		b, err := gemini.For(row.prompt).Bill(cost.Ledger{Prompt: row.prompt, Output: 500}, false)
+		if err != nil || !(math.Abs(b.Total()-row.usd) <= 1e-12) { // a few roundings of numbers below 1
+			t.Errorf("a prompt of %d tokens costs %v (%v), want %v", row.prompt, b.Total(), err, row.usd)
+		}
+	}
+	if _, err := gemini.For(300_000).Bill(cost.Ledger{Cached: 300_000}, false); fault.KindOf(err) != fault.Usage {
+		t.Errorf("cached tokens without a rate: %v, want a usage error", err)
+	}
+	nemo, _, err := tables.Price("mistral-nemo", "2026-08-05")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nemo.Usage(cost.Usage{Prompt: 10, Cached: 5}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("cached tokens of a vendor whose count is not known: %v, want a usage error", err)
+	}
+	for name, want := range map[string]int64{"gpt-4o": 2000, "claude-sonnet-4": 10_000} { // OpenAI's prompt holds the cached tokens, Anthropic's does not
+		p, _, err := tables.Price(name, "2025-09-05")
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := p.Usage(cost.Usage{Prompt: 10_000, Cached: 8000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err := u.Ledger(); err != nil || l.Prompt != want {
+			t.Errorf("%s: %d new prompt tokens of 10000 with 8000 cached (%v), want %d", name, l.Prompt, err, want)
+		}
+	}
+	h100, err := tables.Hardware("h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h100.Device("bf16", 8)
+	if err != nil || d.Peak != 989.4e12 || d.PeakLimit != d.Peak || d.Bandwidth != 3.35e12 || d.Chips != 8 {
+		t.Errorf("%+v (%v)", d, err)
+	}
 }
