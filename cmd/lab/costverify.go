@@ -235,7 +235,11 @@ func writeCostVerify(w io.Writer, r *costVerifyReport, all bool) {
 			case !p.Holds:
 				fmt.Fprintf(w, "published: %s %s: %s\n", plainLine(p.ID), plainLine(p.Output), plainLine(p.Why))
 			case p.Says == "differs":
-				fmt.Fprintf(w, "published, differs by %+.1f%%: %s %s: %s\n", 100**p.Gap, plainLine(p.ID), plainLine(p.Output), plainLine(p.Note))
+				note := ""
+				if p.Note != "" {
+					note = ": " + p.Note
+				}
+				fmt.Fprintf(w, "published, differs by %+.1f%%: %s %s%s\n", 100**p.Gap, plainLine(p.ID), plainLine(p.Output), plainLine(note))
 			}
 		}
 	}
