@@ -126,7 +126,7 @@ type PointLabels struct {
 	Page   *canvas.Page
 	Points []XY
 	Words  []string // "" has no label
-	Avoid  []XY     // points of other series
+	Avoid  []XY     // other points that words should not cover
 	Radius vg.Length
 	Missed *int
 }
@@ -139,11 +139,13 @@ func (l PointLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	size := vg.Length(canvas.ValueSize)
 	var taken []vg.Rectangle
-	for _, list := range [][]XY{l.Points, l.Avoid} {
-		for _, pt := range list {
+	for _, list := range []struct {
+		points []XY
+		radius vg.Length
+	}{{l.Points, l.Radius}, {l.Avoid, 1}} {
+		for _, pt := range list.points {
 			if !undefined(pt.X) && !undefined(pt.Y) {
-				at := vg.Point{X: x(pt.X), Y: y(pt.Y)}
-				taken = append(taken, around(at, l.Radius))
+				taken = append(taken, around(vg.Point{X: x(pt.X), Y: y(pt.Y)}, list.radius))
 			}
 		}
 	}

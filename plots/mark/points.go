@@ -3,6 +3,7 @@ package mark
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -38,13 +39,19 @@ func (m Markers) Plot(c draw.Canvas, p *plot.Plot) {
 
 // Cells draws points too many for markers: the panel is divided into squares of
 // the given side, and each that holds points gets one small square, larger the
-// more there are (its area grows with the logarithm of their number).
+// more there are (its area grows with the logarithm of their number). Where
+// several series share a place, the one with fewer points lies on top.
 type Cells struct {
 	Page   *canvas.Page
-	Points []XY
+	Series []CellSeries
 	Side   vg.Length
+	Most   int // number of points that fills a square; see CountCells
+}
+
+// CellSeries is the points of one series.
+type CellSeries struct {
+	Points []XY
 	Colour color.RGBA
-	Most   int // number of points that fills a square; see MostInCell
 }
 
 // CountCells returns how many squares of a side hold points in a panel of the
@@ -71,22 +78,32 @@ func cellsOf(points []XY, side vg.Length, x, y func(float64) vg.Length) map[[2]i
 // Plot implements plot.Plotter.
 func (l Cells) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	cells := cellsOf(l.Points, l.Side, func(v float64) vg.Length { return x(v) - c.Min.X }, func(v float64) vg.Length { return y(v) - c.Min.Y })
+	type layer struct {
+		n      int
+		colour color.RGBA
+	}
+	cells := map[[2]int][]layer{}
+	for _, series := range l.Series {
+		for at, n := range cellsOf(series.Points, l.Side, func(v float64) vg.Length { return x(v) - c.Min.X }, func(v float64) vg.Length { return y(v) - c.Min.Y }) {
+			cells[at] = append(cells[at], layer{n, series.Colour})
+		}
+	}
 	for i := range int(c.Size().X/l.Side) + 1 {
 		for j := range int(c.Size().Y/l.Side) + 1 {
-			n, ok := cells[[2]int{i, j}]
-			if !ok {
-				continue
+			layers := cells[[2]int{i, j}]
+			slices.SortStableFunc(layers, func(a, b layer) int { return b.n - a.n })
+			over := l.Side
+			for _, at := range layers {
+				share := 1.0
+				if l.Most > 1 {
+					share = math.Log1p(float64(at.n)) / math.Log1p(float64(l.Most))
+				}
+				half := min(l.Side/2*vg.Length(math.Sqrt(share)), 0.72*over) // the one below stays visible
+				over = half
+				r := around(vg.Point{X: c.Min.X + (vg.Length(i)+0.5)*l.Side, Y: c.Min.Y + (vg.Length(j)+0.5)*l.Side}, half)
+				r.Max.X, r.Max.Y = min(r.Max.X, c.Max.X), min(r.Max.Y, c.Max.Y)
+				l.Page.Fill(r, at.colour)
 			}
-			share := 1.0
-			if l.Most > 1 {
-				share = math.Log1p(float64(n)) / math.Log1p(float64(l.Most))
-			}
-			half := l.Side / 2 * vg.Length(math.Sqrt(share))
-			at := vg.Point{X: c.Min.X + (vg.Length(i)+0.5)*l.Side, Y: c.Min.Y + (vg.Length(j)+0.5)*l.Side}
-			r := around(at, half)
-			r.Max.X, r.Max.Y = min(r.Max.X, c.Max.X), min(r.Max.Y, c.Max.Y)
-			l.Page.Fill(r, l.Colour)
 		}
 	}
 }
