@@ -337,7 +337,7 @@ func TestAQuestionByNames(t *testing.T) {
 		{"half of the utilisation", func(q *Question) { q.ServeMFU = nil }, "serve_mfu"},
 		{"no hardware", func(q *Question) { q.Hardware = "" }, "no hardware"},
 		{"a day that is none", func(q *Question) { q.Start = "2026-02-30" }, "is none"},
-		{"two devices without prices", func(q *Question) { q.TrainHardware = "a100" }, "different devices without prices"},
+		{"two devices without prices", func(q *Question) { q.TrainHardware = "a100-80" }, "different devices without prices"},
 		{"prompts without tokens", func(q *Question) { q.PrefillMFU = known(0.4) }, "no prompt tokens"},
 	}
 	for _, r := range rows {

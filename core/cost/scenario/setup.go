@@ -155,7 +155,7 @@ func (s Setup) serving(t *tables.Tables, day tables.Date, r *Resolved) error {
 		return err
 	}
 	r.Hardware = h.Name
-	r.Assumed = append(r.Assumed, fmt.Sprintf("%s at %s, %s (%s)", h.Name, s.dtype(), h.AsOf, h.Source))
+	r.Assumed = append(r.Assumed, fmt.Sprintf("%s at %s, %s", h.Name, s.dtype(), strings.TrimPrefix(fmt.Sprintf("%s (%s)", h.AsOf, h.Source), " ")))
 	v := &Serving{Device: d, Memory: h.MemoryBytes, Usable: s.Usable, Compute: given(s.Compute, 1), Weights: given(s.Weights, 1), Cache: given(s.Cache, 1), Offset: given(s.Offset, 0)}
 	if v.Usable == 0 {
 		v.Usable = 1
