@@ -68,6 +68,7 @@ var allowed = []struct {
 	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
 	{"core/results", []string{"core/experiment", "core/sweep", "core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/cost/tables", []string{"core/cost"}},
+	{"core/cost/yield", []string{"core/cost", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/results", "core/table", "core/measure", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
