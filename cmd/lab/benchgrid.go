@@ -154,7 +154,7 @@ func writeProfile(w io.Writer, r *profile.Report, markdown bool) {
 	}
 	for _, phase := range []bench.Phase{bench.Decode, bench.Prefill} {
 		if f := r.Fit(phase); f != nil {
-			writeFit(w, string(phase), f, bullet)
+			writeProfileFit(w, string(phase), f, bullet)
 		}
 	}
 }
@@ -183,8 +183,8 @@ func profileRow(r *profile.Report, p *profile.Point) []any {
 	return cells
 }
 
-// writeFit says what the constants of a fit are.
-func writeFit(w io.Writer, phase string, f *steptime.Fitted, bullet string) {
+// writeProfileFit says what the constants of a fit are.
+func writeProfileFit(w io.Writer, phase string, f *steptime.Fitted, bullet string) {
 	fmt.Fprintf(w, "\n%s%s, fitted as a %s to %d points: residuals of %.1f %% in the median, %.1f %% at most\n", bullet, phase, f.Form, len(f.Residuals), 100*f.MedianResidual, 100*f.MostResidual)
 	for _, t := range f.Terms {
 		fmt.Fprintf(w, "  %s%s: %s", bullet, t.Name, perUnit(t.SecondsPer, t.Unit))

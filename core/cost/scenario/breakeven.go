@@ -82,7 +82,7 @@ func (b *BreakEven) Answer() (*Answer, error) {
 	}
 	add("training_flop", "FLOP", "F6", cost.Exact, "", e.training)
 	add("flop_per_request", "FLOP", "F31", cost.Exact, "", e.request)
-	add("crossover_tokens", "tokens", "F28", cost.Exact, "", e.over(e.requests, e.tokens))
+	add("crossover_tokens", "tokens", "F28", cost.Exact, "", func(x []float64) (float64, error) { return cost.CrossoverFLOP(x[e.n], x[e.d], x[e.served]) })
 	add("crossover_requests", "requests", "F28", cost.Exact, "", e.requests)
 	add("crossover_days", "days", e.formula(), cost.Scenario, "of demand as assumed", e.days(e.requests))
 	if b.TrainOn == nil {
@@ -272,7 +272,7 @@ func (b *BreakEven) Sentence(a *Answer) string {
 	var s strings.Builder
 	training, _ := a.Get("training_flop")
 	fmt.Fprintf(&s, "Training %s parameters on %s tokens takes %.3g FLOP. ", Number(b.Train.Params.Median), Number(b.Train.Tokens.Median), training.Value)
-	fmt.Fprintf(&s, "Serving %s requests of %s tokens a day, which %s, ", Number(b.Serve.RequestsPerDay.Median), Number(b.Serve.Prompt.Median+b.Serve.Output.Median), b.growth())
+	fmt.Fprintf(&s, "Serving starts at %s requests of %s tokens a day, %s, and ", Number(b.Serve.RequestsPerDay.Median), Number(b.Serve.Prompt.Median+b.Serve.Output.Median), b.growth())
 	s.WriteString(b.passing(a, ""))
 	if _, ok := a.Get("money_crossover_days"); ok {
 		what := "In device time at the utilisations given, it "
@@ -289,9 +289,9 @@ func (b *BreakEven) passing(a *Answer, which string) string {
 	requests, _ := a.Get(which + "crossover_requests")
 	days, _ := a.Get(which + "crossover_days")
 	if math.IsInf(days.Value, 1) {
-		return fmt.Sprintf("never passes it: that would take %s tokens, %s requests.", span(tokens), span(requests))
+		return fmt.Sprintf("never passes it: that would take %s, %s.", span(tokens), span(requests))
 	}
-	s := fmt.Sprintf("passes it after %s tokens, %s requests, %s days", span(tokens), span(requests), span(days))
+	s := fmt.Sprintf("passes it after %s, %s, %s", span(tokens), span(requests), span(days))
 	if date := b.date(days.Value); date != "" {
 		s += " (" + date
 		if days.HasBand() {
@@ -305,12 +305,12 @@ func (b *BreakEven) passing(a *Answer, which string) string {
 	return s + "."
 }
 
-// span writes a number with its 5 to 95% band.
+// span writes a number with its unit and its 5 to 95% band.
 func span(q cost.Quantity) string {
 	if !q.HasBand() {
-		return Number(q.Value)
+		return Number(q.Value) + " " + q.Unit
 	}
-	return fmt.Sprintf("%s (5 to 95%%: %s to %s)", Number(q.Value), Number(q.Lo), Number(q.Hi))
+	return fmt.Sprintf("%s %s (5 to 95%%: %s to %s)", Number(q.Value), q.Unit, Number(q.Lo), Number(q.Hi))
 }
 
 func orNever(s string) string {

@@ -300,13 +300,13 @@ func TestAFrontierHasBandsAndMarks(t *testing.T) {
 
 func TestUncertainReadsCommandLines(t *testing.T) {
 	for text, want := range map[string][3]float64{"0.4": {0.4, 0.4, 0.4}, "4..9": {6, 4, 9}, "1..2..8": {2, 1, 8}, "2e6": {2e6, 2e6, 2e6}, "1e3..4e3": {2e3, 1e3, 4e3}} {
-		u, err := Uncertain(text)
+		u, err := Uncertain(text, false)
 		if err != nil || math.Abs(u.Median-want[0]) > 1e-12*want[0] || u.Lo != want[1] || u.Hi != want[2] {
 			t.Errorf("%s: %+v, %v", text, u, err)
 		}
 	}
 	for _, text := range []string{"", "x", "1..", "1..2..3..4", "2..1", "0..1", "1x", "3..2..4", "NaN..2"} {
-		if u, err := Uncertain(text); err == nil {
+		if u, err := Uncertain(text, false); err == nil {
 			t.Errorf("%q was read as %+v", text, u)
 		}
 	}
@@ -337,7 +337,7 @@ func TestAQuestionByNames(t *testing.T) {
 		{"half of the utilisation", func(q *Question) { q.ServeMFU = nil }, "serve_mfu"},
 		{"no hardware", func(q *Question) { q.Hardware = "" }, "no hardware"},
 		{"a day that is none", func(q *Question) { q.Start = "2026-02-30" }, "is none"},
-		{"two devices without prices", func(q *Question) { q.TrainHardware = "a100" }, "different devices without prices"},
+		{"two devices without prices", func(q *Question) { q.TrainHardware = "a100-80" }, "different devices without prices"},
 		{"prompts without tokens", func(q *Question) { q.PrefillMFU = known(0.4) }, "no prompt tokens"},
 	}
 	for _, r := range rows {
