@@ -174,6 +174,16 @@ DATA lowest<>+48(SB)/8, $0xffefffffffffffff
 DATA lowest<>+56(SB)/8, $0xffefffffffffffff
 GLOBL lowest<>(SB), RODATA|NOPTR, $64
 
+DATA unsigned64<>+0(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+8(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+16(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+24(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+32(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+40(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+48(SB)/8, $0x7fffffffffffffff
+DATA unsigned64<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL unsigned64<>(SB), RODATA|NOPTR, $64
+
 DATA negInf<>+0(SB)/4, $0xff800000
 DATA negInf<>+4(SB)/4, $0xff800000
 DATA negInf<>+8(SB)/4, $0xff800000
@@ -1095,6 +1105,196 @@ one_end:
 	VPAND        X1, X0, X0
 	VMOVD        X0, AX
 	MOVL         AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func sameAVX2(values *float32, n int, other *float32) uint32
+// Requires: AVX, AVX2
+TEXT ·sameAVX2(SB), NOSPLIT, $0-28
+	MOVQ     values+0(FP), AX
+	MOVQ     n+8(FP), CX
+	MOVQ     other+16(FP), DX
+	SUBQ     AX, DX
+	VPCMPEQD Y0, Y0, Y0
+	VPCMPEQD Y1, Y1, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPCMPEQD Y3, Y3, Y3
+	CMPQ     CX, $0x00000020
+	JL       four_end
+
+four:
+	VMOVDQU  (AX), Y4
+	VPCMPEQD (AX)(DX*1), Y4, Y4
+	VPAND    Y4, Y0, Y0
+	VMOVDQU  32(AX), Y5
+	VPCMPEQD 32(AX)(DX*1), Y5, Y5
+	VPAND    Y5, Y1, Y1
+	VMOVDQU  64(AX), Y6
+	VPCMPEQD 64(AX)(DX*1), Y6, Y6
+	VPAND    Y6, Y2, Y2
+	VMOVDQU  96(AX), Y7
+	VPCMPEQD 96(AX)(DX*1), Y7, Y7
+	VPAND    Y7, Y3, Y3
+	ADDQ     $0x00000080, AX
+	SUBQ     $0x00000020, CX
+	CMPQ     CX, $0x00000020
+	JGE      four
+
+four_end:
+	CMPQ CX, $0x00000008
+	JL   one_end
+
+one:
+	VMOVDQU  (AX), Y4
+	VPCMPEQD (AX)(DX*1), Y4, Y4
+	VPAND    Y4, Y0, Y0
+	ADDQ     $0x00000020, AX
+	SUBQ     $0x00000008, CX
+	CMPQ     CX, $0x00000008
+	JGE      one
+
+one_end:
+	VPAND        Y1, Y0, Y0
+	VPAND        Y3, Y2, Y2
+	VPAND        Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VPAND        X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VPAND        X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func compareAVX2(a *float64, before *float32, beforeWeights *float64, after *float32, afterWeights *float64, groups int, c *float64) (entered uint32, moved uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·compareAVX2(SB), NOSPLIT, $0-64
+	MOVQ    a+0(FP), AX
+	MOVQ    groups+40(FP), CX
+	MOVQ    before+8(FP), DX
+	MOVQ    after+24(FP), BX
+	MOVQ    beforeWeights+16(FP), SI
+	MOVQ    afterWeights+32(FP), DI
+	MOVQ    c+48(FP), R8
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VMOVUPD (AX), Y0
+	VMOVUPD 64(AX), Y1
+	VMOVUPD 128(AX), Y2
+	VMOVUPD 192(AX), Y3
+	VMOVUPD 256(AX), Y4
+	MOVQ    CX, R9
+	XORQ    R10, R10
+	CMPQ    R9, $0x00000001
+	JL      low_end
+
+low:
+	VCVTPS2PD    (BX)(R10*1), Y7
+	VCVTPS2PD    (DX)(R10*1), Y8
+	VMOVUPD      (SI)(R10*2), Y12
+	VCMPPD       $0x1d, lowest<>+0(SB), Y7, Y13
+	VCMPPD       $0x1d, lowest<>+0(SB), Y8, Y14
+	VANDNPD      Y13, Y14, Y9
+	VORPD        Y9, Y5, Y5
+	VANDPD       Y13, Y14, Y14
+	VPCMPEQQ     Y8, Y7, Y9
+	VANDNPD      Y14, Y9, Y9
+	VORPD        Y9, Y6, Y6
+	VBROADCASTSD 16(R8), Y15
+	VSUBPD       Y15, Y7, Y7
+	VBROADCASTSD (R8), Y15
+	VSUBPD       Y15, Y8, Y8
+	VMAXPD       lowest<>+0(SB), Y7, Y7
+	VMAXPD       lowest<>+0(SB), Y8, Y8
+	VANDPD       Y13, Y12, Y14
+	VADDPD       Y14, Y0, Y0
+	VANDNPD      Y12, Y13, Y11
+	VADDPD       Y11, Y1, Y1
+	VFMADD231PD  Y8, Y11, Y2
+	VSUBPD       Y8, Y7, Y7
+	VBROADCASTSD 32(R8), Y15
+	VSUBPD       Y15, Y7, Y7
+	VBROADCASTSD 24(R8), Y15
+	VMULPD       (DI)(R10*2), Y15, Y10
+	VFMADD231PD  Y7, Y10, Y4
+	VBROADCASTSD 8(R8), Y15
+	VMULPD       Y12, Y15, Y9
+	VSUBPD       Y9, Y10, Y11
+	VANDPD       unsigned64<>+0(SB), Y11, Y11
+	VANDPD       Y13, Y11, Y11
+	VADDPD       Y11, Y3, Y3
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000001, R9
+	CMPQ         R9, $0x00000001
+	JGE          low
+
+low_end:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 64(AX)
+	VMOVUPD Y2, 128(AX)
+	VMOVUPD Y3, 192(AX)
+	VMOVUPD Y4, 256(AX)
+	VMOVUPD 32(AX), Y0
+	VMOVUPD 96(AX), Y1
+	VMOVUPD 160(AX), Y2
+	VMOVUPD 224(AX), Y3
+	VMOVUPD 288(AX), Y4
+	XORQ    R9, R9
+	CMPQ    CX, $0x00000001
+	JL      high_end
+
+high:
+	VCVTPS2PD    16(BX)(R9*1), Y7
+	VCVTPS2PD    16(DX)(R9*1), Y8
+	VMOVUPD      32(SI)(R9*2), Y12
+	VCMPPD       $0x1d, lowest<>+0(SB), Y7, Y13
+	VCMPPD       $0x1d, lowest<>+0(SB), Y8, Y14
+	VANDNPD      Y13, Y14, Y9
+	VORPD        Y9, Y5, Y5
+	VANDPD       Y13, Y14, Y14
+	VPCMPEQQ     Y8, Y7, Y9
+	VANDNPD      Y14, Y9, Y9
+	VORPD        Y9, Y6, Y6
+	VBROADCASTSD 16(R8), Y15
+	VSUBPD       Y15, Y7, Y7
+	VBROADCASTSD (R8), Y15
+	VSUBPD       Y15, Y8, Y8
+	VMAXPD       lowest<>+0(SB), Y7, Y7
+	VMAXPD       lowest<>+0(SB), Y8, Y8
+	VANDPD       Y13, Y12, Y14
+	VADDPD       Y14, Y0, Y0
+	VANDNPD      Y12, Y13, Y11
+	VADDPD       Y11, Y1, Y1
+	VFMADD231PD  Y8, Y11, Y2
+	VSUBPD       Y8, Y7, Y7
+	VBROADCASTSD 32(R8), Y15
+	VSUBPD       Y15, Y7, Y7
+	VBROADCASTSD 24(R8), Y15
+	VMULPD       32(DI)(R9*2), Y15, Y10
+	VFMADD231PD  Y7, Y10, Y4
+	VBROADCASTSD 8(R8), Y15
+	VMULPD       Y12, Y15, Y9
+	VSUBPD       Y9, Y10, Y11
+	VANDPD       unsigned64<>+0(SB), Y11, Y11
+	VANDPD       Y13, Y11, Y11
+	VADDPD       Y11, Y3, Y3
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000001, CX
+	CMPQ         CX, $0x00000001
+	JGE          high
+
+high_end:
+	VMOVUPD   Y0, 32(AX)
+	VMOVUPD   Y1, 96(AX)
+	VMOVUPD   Y2, 160(AX)
+	VMOVUPD   Y3, 224(AX)
+	VMOVUPD   Y4, 288(AX)
+	VMOVMSKPD Y5, AX
+	MOVL      AX, entered+56(FP)
+	VMOVMSKPD Y6, AX
+	MOVL      AX, moved+60(FP)
 	VZEROUPPER
 	RET
 
@@ -2027,6 +2227,79 @@ groups_end:
 	ADDQ         $0x00000040, AX
 
 done:
+	VZEROUPPER
+	RET
+
+// func compareAVX512(a *float64, before *float32, beforeWeights *float64, after *float32, afterWeights *float64, groups int, c *float64) (entered uint32, moved uint32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·compareAVX512(SB), NOSPLIT, $0-64
+	MOVQ         a+0(FP), AX
+	MOVQ         groups+40(FP), CX
+	MOVQ         before+8(FP), DX
+	MOVQ         after+24(FP), BX
+	MOVQ         beforeWeights+16(FP), SI
+	MOVQ         afterWeights+32(FP), DI
+	MOVQ         c+48(FP), R8
+	VBROADCASTSD (R8), Z16
+	VBROADCASTSD 8(R8), Z17
+	VBROADCASTSD 16(R8), Z18
+	VBROADCASTSD 24(R8), Z19
+	VBROADCASTSD 32(R8), Z20
+	VMOVUPD      lowest<>+0(SB), Z21
+	VMOVUPD      unsigned64<>+0(SB), Z22
+	KXORW        K5, K5, K5
+	KXORW        K6, K6, K6
+	VMOVUPD      (AX), Z0
+	VMOVUPD      64(AX), Z1
+	VMOVUPD      128(AX), Z2
+	VMOVUPD      192(AX), Z3
+	VMOVUPD      256(AX), Z4
+	XORQ         R8, R8
+	CMPQ         CX, $0x00000001
+	JL           low_end
+
+low:
+	VCVTPS2PD   (BX)(R8*1), Z7
+	VCVTPS2PD   (DX)(R8*1), Z8
+	VMOVUPD     (SI)(R8*2), Z12
+	VCMPPD      $0x1d, Z21, Z7, K1
+	VCMPPD      $0x1d, Z21, Z8, K1, K2
+	VPCMPQ      $0x04, Z8, Z7, K2, K3
+	KXORW       K1, K2, K4
+	KORW        K4, K5, K5
+	KORW        K3, K6, K6
+	KNOTW       K1, K4
+	VSUBPD      Z18, Z7, Z7
+	VSUBPD      Z16, Z8, Z8
+	VMAXPD      Z21, Z7, Z7
+	VMAXPD      Z21, Z8, Z8
+	VADDPD      Z12, Z0, K1, Z0
+	VMOVAPD.Z   Z12, K4, Z11
+	VADDPD      Z11, Z1, Z1
+	VFMADD231PD Z8, Z11, Z2
+	VSUBPD      Z8, Z7, Z7
+	VSUBPD      Z20, Z7, Z7
+	VMULPD      (DI)(R8*2), Z19, Z10
+	VFMADD231PD Z7, Z10, Z4
+	VMULPD      Z12, Z17, Z9
+	VSUBPD      Z9, Z10, Z11
+	VANDPD      Z22, Z11, Z11
+	VADDPD      Z11, Z3, K1, Z3
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000001, CX
+	CMPQ        CX, $0x00000001
+	JGE         low
+
+low_end:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	KMOVW   K5, AX
+	MOVL    AX, entered+56(FP)
+	KMOVW   K6, AX
+	MOVL    AX, moved+60(FP)
 	VZEROUPPER
 	RET
 

@@ -65,6 +65,16 @@ func Legal(values []float32) bool { return legalOf(best, values) }
 // removed has a score again. The rows list the same tokens.
 func Within(values, before []float32) bool { return withinOf(best, values, before[:len(values)]) }
 
+// Same reports whether two rows of one length have the same scores, to the bit.
+func Same(values, other []float32) bool {
+	if len(values) != len(other) {
+		return false
+	}
+	// Rows that differ most often do so at once.
+	n := min(len(values), block)
+	return sameOf(best, values[:n], other[:n]) && sameOf(best, values[n:], other[n:])
+}
+
 // Ascending reports whether each number is larger than the one before it.
 func Ascending(ids []int32) bool { return ascendingOf(best, ids) }
 
