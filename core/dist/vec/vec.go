@@ -37,12 +37,7 @@ type sums [lanes]float64
 
 // fold adds the lanes in halves and clears them.
 func (s *sums) fold() float64 {
-	for half := lanes / 2; half > 0; half /= 2 {
-		for i := range half {
-			s[i] += s[i+half]
-		}
-	}
-	total := s[0]
+	total := ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 	*s = sums{}
 	return total
 }
