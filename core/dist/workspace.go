@@ -182,7 +182,7 @@ func change(old, row *kept, d vec.Difference) (Change, error) {
 	}
 	listed := 1 - old.row.Unlisted
 	c := Change{
-		SupportBefore: old.support, SupportAfter: row.support, Truncation: !d.Moved && !d.Entered,
+		SupportBefore: old.support, SupportAfter: row.support, Truncation: !d.Moved,
 		KeptMass:       listed * d.Kept / old.total,
 		EntropyBefore:  lowEntropy(&old.row, old.mass),
 		EntropyAfter:   lowEntropy(&row.row, row.mass),

@@ -24,7 +24,7 @@ type Difference struct {
 	KL          float64 // sum of q (ln q - ln p), after q and before p, in nats; +Inf when Entered
 
 	Entered bool // a token has a score after the stage and had none before
-	Moved   bool // a token that has a score in both rows has another one, to the bit
+	Moved   bool // a token has a score after the stage and had another one before, to the bit, or none
 }
 
 // Comparer computes differences. It owns scratch memory of some 24 KiB. The zero
@@ -91,8 +91,7 @@ func (s *deltas) add(lane int, t *terms, before float32, beforeWeight float64, a
 	q, p := float64(t[shareAfter]*afterWeight), float64(t[shareBefore]*beforeWeight)
 	s[l1][lane] += math.Abs(q - p)
 	if !was {
-		f.entered = true
-		return f
+		return flags{entered: true, moved: true}
 	}
 	s[kept][lane] += beforeWeight
 	x := float64(after) - t[topAfter]

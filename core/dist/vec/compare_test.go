@@ -115,7 +115,7 @@ func TestDifferencesAreTheirDefinition(t *testing.T) {
 			was, left := before[i] != negInf, v != negInf
 			switch {
 			case left && !was:
-				want.Entered = true
+				want.Entered, want.Moved = true, true
 				want.L1 += q
 			case left:
 				want.Kept += b.Weights[i]
@@ -187,7 +187,7 @@ func TestOneTokenThatDiffersIsFoundAnywhere(t *testing.T) {
 				}
 				after[i] = negInf
 				d = new(Comparer).compare(l, side(after, nil), side(before, nil))
-				if !d.Entered || d.Moved || !math.IsInf(d.KL, 1) || sameOf(l, before, after) {
+				if !d.Entered || !d.Moved || !math.IsInf(d.KL, 1) || sameOf(l, before, after) {
 					t.Fatalf("%v, %d tokens: %d enters: %+v", l, n, i, d)
 				}
 				d = new(Comparer).compare(l, side(before, nil), side(after, nil))

@@ -25,8 +25,10 @@ const (
 	termCount
 )
 
-// notEqual compares whole numbers.
-const notEqual = 4
+const (
+	less  = 0x11 // comparison, false for NaN
+	orXor = 0xf6 // logic: the target or (one xor the other)
+)
 
 // comparison is the state of a pass over two rows: pointers, and which vectors
 // hold what.
@@ -56,12 +58,9 @@ func (m machine) compare(t *tables) {
 		}
 		build.VMOVUPD(t.doubles["lowest"], m.vec(16+termCount))
 		build.VMOVUPD(t.doubles["unsigned64"], m.vec(17+termCount))
-		build.KXORW(reg.K5, reg.K5, reg.K5)
-		build.KXORW(reg.K6, reg.K6, reg.K6)
-	} else {
-		m.zero(5)
-		m.zero(6)
 	}
+	m.zero(5)
+	m.zero(6)
 	for half := range m.vectors() {
 		for i := range sumCount {
 			build.VMOVUPD(at(a, 8*lanes*i+half*m.bytes), m.vec(i))
@@ -78,16 +77,24 @@ func (m machine) compare(t *tables) {
 			build.VMOVUPD(m.vec(i), at(a, 8*lanes*i+half*m.bytes))
 		}
 	}
-	for i, name := range []string{"entered", "moved"} {
-		bits := build.GP32()
-		if m.wide() {
-			build.KMOVW([]reg.OpmaskPhysical{reg.K5, reg.K6}[i], bits)
-		} else {
-			build.VMOVMSKPD(m.vec(5+i), bits)
-		}
-		build.Store(bits, build.Return(name))
-	}
+	e.report()
 	end()
+}
+
+// report stores what flags has noted.
+func (e comparison) report() {
+	entered, moved := build.GP32(), build.GP32()
+	if e.m.wide() {
+		build.VCMPPD(operand.U8(less), e.constant("lowest"), e.m.vec(5), reg.K1)
+		build.VPTESTMQ(e.m.vec(6), e.m.vec(6), reg.K2)
+		build.KMOVW(reg.K1, entered)
+		build.KMOVW(reg.K2, moved)
+	} else {
+		build.VMOVMSKPD(e.m.vec(5), entered)
+		build.VMOVMSKPD(e.m.vec(6), moved)
+	}
+	build.Store(entered, build.Return("entered"))
+	build.Store(moved, build.Return("moved"))
 }
 
 // term returns one of the terms in every lane: a register, which the narrow
@@ -125,13 +132,17 @@ func (e comparison) token(half int, offset reg.GPVirtual) {
 	e.flags()
 	build.VSUBPD(e.term(topAfter), e.x, e.x)
 	build.VSUBPD(e.term(topBefore), e.y, e.y)
-	build.VMAXPD(e.constant("lowest"), e.x, e.x)
-	build.VMAXPD(e.constant("lowest"), e.y, e.y)
+	build.VMAXPD(e.constant("lowest"), e.y, e.y) // a weight of 0 times it is 0
 	e.sumDropped()
 	build.VSUBPD(e.y, e.x, e.x)
 	build.VSUBPD(e.term(shift), e.x, e.x)
 	build.VMULPD(weights(e.afterWeights), e.term(shareAfter), e.q)
-	build.VFMADD231PD(e.x, e.q, e.m.vec(kl))
+	if e.m.wide() {
+		build.VFMADD231PD(e.x, e.q, reg.K1, e.m.vec(kl))
+	} else {
+		build.VANDPD(e.m.vec(13), e.x, e.x)
+		build.VFMADD231PD(e.x, e.q, e.m.vec(kl))
+	}
 	build.VMULPD(e.beforeWeight, e.term(shareBefore), e.p)
 	build.VSUBPD(e.p, e.q, e.gap)
 	build.VANDPD(e.constant("unsigned64"), e.gap, e.gap)
@@ -144,43 +155,41 @@ func (e comparison) token(half int, offset reg.GPVirtual) {
 }
 
 // flags sets who is left after the stage, in mask 1 or register 13, and notes
-// tokens that entered and those with another score. x and y are the scores.
+// whether one of them had no score before, in register 5, or had another one, in
+// register 6. x and y are the scores.
 func (e comparison) flags() {
 	if e.m.wide() {
 		build.VCMPPD(operand.U8(greaterEqual), e.constant("lowest"), e.x, reg.K1)
-		build.VCMPPD(operand.U8(greaterEqual), e.constant("lowest"), e.y, reg.K1, reg.K2)
-		build.VPCMPQ(operand.U8(notEqual), e.y, e.x, reg.K2, reg.K3)
-		build.KXORW(reg.K1, reg.K2, reg.K4)
-		build.KORW(reg.K4, reg.K5, reg.K5)
-		build.KORW(reg.K3, reg.K6, reg.K6)
-		build.KNOTW(reg.K1, reg.K4) // the upper half counts no lanes
+		build.KNOTB(reg.K1, reg.K2)
+		build.VMINPD(e.y, e.m.vec(5), reg.K1, e.m.vec(5))
+		build.VPTERNLOGQ(operand.U8(orXor), e.y, e.x, reg.K1, e.m.vec(6))
 		return
 	}
-	left, both, same := e.m.vec(13), e.m.vec(14), e.m.vec(9)
+	left, other := e.m.vec(13), e.m.vec(14)
 	build.VCMPPD(operand.U8(greaterEqual), e.constant("lowest"), e.x, left)
-	build.VCMPPD(operand.U8(greaterEqual), e.constant("lowest"), e.y, both)
-	build.VANDNPD(left, both, same) // left and not before
-	build.VORPD(same, e.m.vec(5), e.m.vec(5))
-	build.VANDPD(left, both, both)
-	build.VPCMPEQQ(e.y, e.x, same)
-	build.VANDNPD(both, same, same)
-	build.VORPD(same, e.m.vec(6), e.m.vec(6))
+	build.VCMPPD(operand.U8(greaterEqual), e.constant("lowest"), e.y, other)
+	build.VANDNPD(left, other, other)
+	build.VORPD(other, e.m.vec(5), e.m.vec(5))
+	build.VPCMPEQQ(e.y, e.x, other)
+	build.VANDNPD(left, other, other)
+	build.VORPD(other, e.m.vec(6), e.m.vec(6))
 }
 
 // sumDropped splits the weight before into those of kept and dropped tokens. y
 // is the score before, relative to the largest.
 func (e comparison) sumDropped() {
-	out := e.m.vec(11) // the weight of dropped tokens
 	if e.m.wide() {
 		build.VADDPD(e.beforeWeight, e.m.vec(kept), reg.K1, e.m.vec(kept))
-		build.VMOVAPD_Z(e.beforeWeight, reg.K4, out)
-	} else {
-		build.VANDPD(e.m.vec(13), e.beforeWeight, e.m.vec(14))
-		build.VADDPD(e.m.vec(14), e.m.vec(kept), e.m.vec(kept))
-		build.VANDNPD(e.beforeWeight, e.m.vec(13), out)
+		build.VADDPD(e.beforeWeight, e.m.vec(dropped), reg.K2, e.m.vec(dropped))
+		build.VFMADD231PD(e.y, e.beforeWeight, reg.K2, e.m.vec(droppedLean))
+		return
 	}
-	build.VADDPD(out, e.m.vec(dropped), e.m.vec(dropped))
-	build.VFMADD231PD(e.y, out, e.m.vec(droppedLean))
+	part := e.m.vec(14)
+	build.VANDPD(e.m.vec(13), e.beforeWeight, part)
+	build.VADDPD(part, e.m.vec(kept), e.m.vec(kept))
+	build.VANDNPD(e.beforeWeight, e.m.vec(13), part)
+	build.VADDPD(part, e.m.vec(dropped), e.m.vec(dropped))
+	build.VFMADD231PD(e.y, part, e.m.vec(droppedLean))
 }
 
 // same compares bits.
