@@ -20,5 +20,9 @@ func costCatalogue() []Entry {
 	return []Entry{
 		{costLifetimeName, "what training cost once against what all uses cost together, and where they meet"},
 		{costBatchName, "time of a step and throughput over the batch, modelled and measured"},
+		{costContextName, "what an output token costs over the context, by model or kind of attention"},
+		{costStepName, "the time of a step by its parts, below what was measured"},
+		{costFrontierName, "speed of one user against throughput or price, and which settings are beaten"},
+		{costRooflineName, "kinds of work below the roofs of devices"},
 	}
 }

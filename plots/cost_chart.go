@@ -49,6 +49,7 @@ type chart struct {
 	planes []*plane
 	across int       // planes side by side at most
 	shared bool      // planes share both axes
+	noEnds bool      // curves end anywhere and are named in the legend
 	height vg.Length // of a plane; 0: by their number
 	width  float64   // of the figure in inches, its own
 
@@ -97,6 +98,7 @@ type curve struct {
 	X, Y       []float64
 	Lo, Hi     []float64
 	derived    bool // follows from another curve: its points are not counted
+	keyless    bool // the figure makes its key
 	silent     bool // has no name in the picture: a part of another, or explained by a key
 }
 

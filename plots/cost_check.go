@@ -115,3 +115,6 @@ func whereSeries(name string, i int) string {
 	}
 	return "series " + fault.Quote(name, 40)
 }
+
+// fault40 quotes words in an error.
+func fault40(s string) string { return fault.Quote(s, 40) }

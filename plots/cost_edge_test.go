@@ -11,6 +11,8 @@ import (
 func costEdges() map[string][]edge {
 	return map[string][]edge{
 		costLifetimeName: costLifetimeEdges(), costBatchName: costBatchEdges(),
+		costContextName: costContextEdges(), costStepName: costStepEdges(),
+		costFrontierName: costFrontierEdges(), costRooflineName: costRooflineEdges(),
 	}
 }
 

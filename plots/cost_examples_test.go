@@ -72,3 +72,71 @@ func exampleBatch(contexts ...float64) CostBatchData {
 	}
 	return d
 }
+
+func exampleContext(names ...string) CostContextData {
+	d := CostContextData{Unit: "FLOP", CostBasis: CostBasis{Formulas: []string{"F3", "F7"}, Conventions: exampleBasis.Conventions}}
+	if len(names) == 0 {
+		names = []string{"MHA", "GQA", "window 4k", "latent"}
+	}
+	for i, n := range names {
+		per := []float64{5.2e5, 5.2e5, 5.2e5, 2.9e5}[i%4] * (1 + 0.4*float64(i/4))
+		s := CostContextSeries{Name: n, Context: logSpace(256, 131072, 40)}
+		s.Cost = mapped(s.Context, func(c float64) float64 {
+			if i%4 == 2 {
+				c = math.Min(c, 4096)
+			}
+			return 2*exampleParams*(1+0.12*float64(i)) + per*c*(1+0.6*float64(1-min(i, 1)))
+		})
+		if i == 0 {
+			s.Marks = []CostMark{{At: 19300, Label: "attention = weights"}}
+		}
+		if i%4 == 2 {
+			s.Marks = []CostMark{{At: math.Inf(1), Label: "attention = weights"}}
+		}
+		d.Series = append(d.Series, s)
+	}
+	return d
+}
+
+func exampleStepTime() CostStepData {
+	d := CostStepData{Over: "context", Parts: []string{"weights", "cache", "compute", "communication", "sampler", "plugin call"},
+		Interval: "5 to 95 %", Repeats: 200, CostBasis: CostBasis{Formulas: []string{"F9", "F10", "F23"}, Conventions: exampleBasis.Conventions}}
+	for _, c := range []float64{512, 2048, 8192, 32768} {
+		v := []float64{4.8, 8 * c * exampleCache / exampleBandwidth * 1000, 0.3, 0.25, 0.18, 0.42}
+		b := CostBar{Name: fmt.Sprint(c), Values: v}
+		sum, _ := b.sum()
+		b.Total, b.Lo, b.Hi = 1.14*sum+0.3, 1.1*sum, 1.25*sum+0.4
+		d.Bars = append(d.Bars, b)
+	}
+	return d
+}
+
+func exampleFrontier(names ...string) CostFrontierData {
+	if len(names) == 0 {
+		names = []string{"bf16", "int8", "int8 + draft"}
+	}
+	d := CostFrontierData{Unit: "USD per million tokens", Price: true, Budget: 50, CostBasis: CostBasis{Formulas: []string{"F9", "F13", "F16"}, Conventions: exampleBasis.Conventions}}
+	for i, n := range names {
+		s := CostFrontierSeries{Name: n, Measured: i == 1}
+		for _, b := range []float64{1, 4, 16, 64, 256, 512} {
+			ms := exampleStep(b, 2048) * (1 - 0.35*float64(min(i, 1))) * (1 + 0.15*float64(max(i-1, 0))*math.Log2(b)/3)
+			if i == 2 {
+				ms *= 0.55
+			}
+			s.Batch, s.PerUser = append(s.Batch, b), append(s.PerUser, 1000/ms)
+			s.Y, s.Full = append(s.Y, 2.5/3600/(1000*b/ms)*1e6), append(s.Full, b > 256)
+		}
+		d.Series = append(d.Series, s)
+	}
+	return d
+}
+
+func exampleRoofline() CostRooflineData {
+	d := CostRooflineData{Roofs: []CostRoof{{"H100 bf16", examplePeak, exampleBandwidth}, {"A100 bf16", 312e12, 2.04e12}},
+		CostBasis: CostBasis{Formulas: []string{"F8"}, Conventions: exampleBasis.Conventions}}
+	for _, b := range []float64{1, 8, 64, 256} {
+		d.Points = append(d.Points, CostRoofPoint{Name: fmt.Sprintf("decode, batch %g", b), Intensity: b, Rate: nan})
+	}
+	d.Points = append(d.Points, CostRoofPoint{"prefill 2048", 2000, 610e12, 0}, CostRoofPoint{"decode attention", 4, 9.1e12, 0}, CostRoofPoint{"decode, batch 8", 8, 12e12, 1})
+	return d
+}

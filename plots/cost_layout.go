@@ -69,7 +69,7 @@ func source(b CostBasis, footer string) string {
 
 // endLabelled reports whether curves are named at their ends.
 func (c *chart) endLabelled() bool {
-	return len(c.planes) == 1 && len(c.names()) > 1 && len(c.names()) <= mark.EndsThatFit(c.tall())
+	return !c.noEnds && len(c.planes) == 1 && len(c.names()) > 1 && len(c.names()) <= mark.EndsThatFit(c.tall())
 }
 
 func (c *chart) tall() vg.Length {
@@ -88,7 +88,7 @@ func (c *chart) legend(p *canvas.Page) []canvas.Key {
 	seen := map[string]bool{"": true}
 	for _, pl := range c.planes {
 		for _, k := range pl.curves {
-			if k.silent || seen[k.name] || c.endLabelled() || c.splitUp || len(c.names()) == 1 {
+			if k.silent || k.keyless || seen[k.name] || c.endLabelled() || c.splitUp || len(c.names()) == 1 {
 				continue
 			}
 			seen[k.name] = true
@@ -108,6 +108,13 @@ func lineKey(l look, words string) canvas.Key {
 	return canvas.Key{Words: words, Draw: func(p *canvas.Page, r vg.Rectangle) {
 		at := middle(r)
 		p.Line(l.colour(p.Theme()), l.thickness(), l.dash, vg.Point{X: r.Min.X, Y: at.Y}, vg.Point{X: r.Max.X, Y: at.Y})
+	}}
+}
+
+func joinedKey(l look, words string) canvas.Key {
+	return canvas.Key{Words: words, Draw: func(p *canvas.Page, r vg.Rectangle) {
+		lineKey(l, "").Draw(p, r)
+		dotKey(l, false, "").Draw(p, r)
 	}}
 }
 

@@ -124,6 +124,13 @@ func (c *chart) words(p *canvas.Page, pl *plane) mark.Notes {
 			n.Avoid = append(n.Avoid, pl.points(d.X, d.Y)...)
 		}
 	}
+	for _, r := range pl.rules {
+		from, to := mark.XY{X: pl.sx.Min, Y: pl.sy.Coord(r.At)}, mark.XY{X: pl.sx.Max, Y: pl.sy.Coord(r.At)}
+		if r.Vertical {
+			from, to = mark.XY{X: pl.sx.Coord(r.At), Y: pl.sy.Min}, mark.XY{X: pl.sx.Coord(r.At), Y: pl.sy.Max}
+		}
+		n.Dodge = append(n.Dodge, alongCurve([]mark.XY{from, to})...)
+	}
 	for _, k := range pl.curves {
 		n.Dodge = append(n.Dodge, alongCurve(pl.points(k.X, k.Y))...)
 	}

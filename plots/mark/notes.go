@@ -100,7 +100,9 @@ func (n Notes) lead(at vg.Point, box vg.Rectangle) {
 		return
 	}
 	from := vg.Point{X: at.X + dx*(n.Radius+1)/apart, Y: at.Y + dy*(n.Radius+1)/apart}
-	n.Page.Line(n.Page.Theme().Muted, canvas.GridLine, nil, from, near)
+	const clear = 2 // before the words
+	to := vg.Point{X: near.X - dx*clear/apart, Y: near.Y - dy*clear/apart}
+	n.Page.Line(n.Page.Theme().Muted, canvas.GridLine, nil, from, to)
 }
 
 const noteLeading = vg.Length(canvas.ValueSize * 1.2)
