@@ -138,7 +138,7 @@ func costRooflineEdges() []edge {
 		{name: "one point", draw: under(CostRoofPoint{"w", 1, 5, 0}), says: []string{"w is bound by memory", "measured"}},
 		{name: "at the ridge", draw: under(CostRoofPoint{"w", 10, nan, 0}), says: []string{"w is bound by arithmetic"}},
 		{name: "all equal", draw: under(CostRoofPoint{"v", 1, 5, 0}, CostRoofPoint{"w", 1, 5, 0}), says: []string{"All 2 kinds of work are bound by memory"}},
-		{name: "undefined intensity", draw: under(CostRoofPoint{"w", nan, 5, 0}, CostRoofPoint{"v", 20, 50, 0}), says: []string{"point is undefined and left out"}},
+		{name: "undefined intensity", draw: under(CostRoofPoint{"w", nan, 5, 0}, CostRoofPoint{"v", 20, 50, 0}), says: []string{"v is bound by arithmetic", "1 of 2 points is undefined and left out."}},
 		{name: "12 roofs and 60 points", draw: many(12, 60), says: []string{"roof 11"}},
 		{name: "1 roof and 60 points", draw: many(1, 60), says: []string{"without room"}},
 		{name: "long and hostile names", draw: of(func(d *CostRooflineData) { d.Roofs[0].Name, d.Points[0].Name = longName, longName }), says: []string{"A100 bf16"}},

@@ -211,10 +211,9 @@ func (c *chart) drawPlanes(p *canvas.Page) {
 			if c.shared {
 				y.Mute = i > first
 				x.Mute = !last
-				if !last {
-					x.Name = ""
-				}
 			}
+			name := x.Name
+			x.Name = ""
 			ends := c.ends(p, pl)
 			room := mark.EndRoom(p, ends, 0.32*cell)
 			rect := vg.Rectangle{Min: vg.Point{X: left + axis, Y: p.Y() - height}, Max: vg.Point{X: left + cell - room, Y: p.Y()}}
@@ -223,9 +222,20 @@ func (c *chart) drawPlanes(p *canvas.Page) {
 			c.drawAbove(p, pl, left, cell, rect, !c.shared || i == first)
 			c.drawPlane(p, panel, pl)
 			panel.Draw(mark.EndLabels{Page: p, Labels: ends, Room: room})
-			below = max(below, p.XAxisHeight(x))
+			down := p.XAxisHeight(x)
+			if !c.shared {
+				l := p.Words(name, p.Ink(canvas.Sans, canvas.AxisSize)).Elide(cell)
+				p.Put(l, vg.Point{X: min(max((rect.Min.X+rect.Max.X)/2, left+l.Width()/2), left+cell-l.Width()/2), Y: rect.Min.Y - down - 2}, canvas.Middle, canvas.Top)
+				down += canvas.AxisSize*1.25 + 2
+			}
+			below = max(below, down)
 		}
 		p.Down(height + below + costBelow)
+	}
+	if c.shared {
+		p.Down(-costBelow + 2)
+		p.AxisName(c.planes[0].x.axisName(), p.Left()+axis, p.Left()+vg.Length(columns)*(cell+costGap)-costGap, p.Y())
+		p.Down(canvas.AxisSize*1.25 + costBelow)
 	}
 }
 

@@ -69,7 +69,7 @@ func CostRoofline(d CostRooflineData, o Options) (fig *Figure, err error) {
 	for i, r := range d.Roofs {
 		x := []float64{lo, r.ridge(), hi}
 		l := lookOf(i, len(d.Roofs), false)
-		pl.curves = append(pl.curves, curve{name: r.Name, kind: "roof", look: l, X: x, Y: mapAt(x, r.at)})
+		pl.curves = append(pl.curves, curve{name: r.Name, kind: "roof", derived: true, look: l, X: x, Y: mapAt(x, r.at)})
 		pl.dots = append(pl.dots, dots{name: r.Name, kind: "ridge", derived: true, look: look{hue: hueMuted, symbol: canvas.Nabla}, X: x[1:2], Y: []float64{r.Peak},
 			Labels: []string{"ridge " + canvas.Significant(r.ridge(), 3)}})
 		c.says = append(c.says, fmt.Sprintf("%s: ridge at %s FLOP/byte.", shortened(r.Name, nameLimit), canvas.Significant(r.ridge(), 3)))
@@ -174,10 +174,11 @@ func (d CostRooflineData) extent() (lo, hi float64) {
 
 // finding counts the work bound by memory.
 func (d CostRooflineData) finding() string {
-	bound, total := 0, 0
+	bound, total, name := 0, 0, ""
 	for _, p := range d.Points {
 		if defined(p.Intensity) {
 			total++
+			name = shortened(p.Name, nameLimit)
 			if p.Intensity < d.Roofs[p.Roof].ridge() {
 				bound++
 			}
@@ -187,9 +188,9 @@ func (d CostRooflineData) finding() string {
 	case total == 0:
 		return "Roofs of devices"
 	case total == 1 && bound == 1:
-		return shortened(d.Points[0].Name, nameLimit) + " is bound by memory"
+		return name + " is bound by memory"
 	case total == 1:
-		return shortened(d.Points[0].Name, nameLimit) + " is bound by arithmetic"
+		return name + " is bound by arithmetic"
 	case bound == total:
 		return fmt.Sprintf("All %d kinds of work are bound by memory", total)
 	case bound == 0:

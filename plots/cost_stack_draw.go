@@ -145,7 +145,10 @@ func (s *stack) describe() string {
 }
 
 func (s *stack) table() Table {
-	t := Table{Header: []string{s.groups, "part", s.value.Name, "share", "lo", "hi"}}
+	var t Table
+	for _, h := range []string{s.groups, "part", s.value.Name, "share", "lo", "hi"} {
+		t.Header = append(t.Header, columnName(h, "bar", t.Header))
+	}
 	for _, b := range s.bars {
 		total, _ := b.sum()
 		for k, v := range b.Values {
