@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -204,8 +205,10 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+	out := map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
 		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)}
+	maps.Copy(out, costEdges())
+	return out
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {

@@ -130,7 +130,7 @@ type tables struct {
 	stages  *table[stageRow]
 	scores  *scoreTable // nil when none are kept
 	costs   *table[costRow]
-	all     []written   // in the order in which they move into their places
+	all     []written // in the order in which they move into their places
 }
 
 // newTables opens the tables; what is open after an error is dropped by finish.
