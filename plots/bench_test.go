@@ -11,6 +11,7 @@ func BenchmarkFigure(b *testing.B) {
 	reshape := weatherReshape(262144)
 	temperatures := weatherTemperatures(262144, 0.3, 0.7, 1, 1.5, 2)
 	chain := weatherChain()
+	text, steps := manyTokens(262144), exampleSteps(20000)
 	rows := []struct {
 		name string
 		draw func() (*Figure, error)
@@ -18,6 +19,8 @@ func BenchmarkFigure(b *testing.B) {
 		{reshapeName, func() (*Figure, error) { return Reshape(reshape, Options{}) }},
 		{temperaturesName, func() (*Figure, error) { return Temperatures(temperatures, Options{}) }},
 		{chainName, func() (*Figure, error) { return Chain(chain, Options{}) }},
+		{tokensName, func() (*Figure, error) { return Tokens(text, Options{}) }},
+		{heatStepsName, func() (*Figure, error) { return HeatSteps(steps, Options{}) }},
 	}
 	for _, r := range rows {
 		b.Run(r.name, func(b *testing.B) {

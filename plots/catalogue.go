@@ -2,7 +2,7 @@ package plots
 
 // Entry is one line of the catalogue.
 type Entry struct {
-	Name    string // also the name of the function, in lower case
+	Name    string // also the name of the function, in lower case and with underscores between words
 	Purpose string
 }
 
@@ -12,5 +12,7 @@ func Catalogue() []Entry {
 		{"reshape", "what each rule does to one next-token distribution"},
 		{"temperatures", "mass moving down the ranks as the temperature rises"},
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
+		{"tokens", "a text coloured by the surprisal of its tokens"},
+		{"heat_steps", "the likeliest tokens at each step of a text, the chosen one framed"},
 	}
 }

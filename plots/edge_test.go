@@ -204,7 +204,8 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges()}
+	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+		tokensName: tokensEdges(), heatStepsName: heatStepsEdges()}
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {
