@@ -14,5 +14,7 @@ func Catalogue() []Entry {
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
 		{"tokens", "a text coloured by the surprisal of its tokens"},
 		{"heat_steps", "the likeliest tokens at each step of a text, the chosen one framed"},
+		{"line", "one quantity along another, a line per series, with intervals"},
+		{"scatter", "two quantities of each point, with intervals, joined or not"},
 	}
 }

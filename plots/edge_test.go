@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -204,8 +205,10 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
-		tokensName: tokensEdges(), heatStepsName: heatStepsEdges()}
+	rows := textEdges()
+	maps.Copy(rows, map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)})
+	return rows
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {
@@ -244,7 +247,7 @@ func TestEdges(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					checkFigure(t, f, r)
+					checkFigure(t, f, r, th.Name == "light")
 				}
 			})
 		}

@@ -10,6 +10,21 @@ import (
 
 // The edge rows of the figures of one text: tokens and heat_steps.
 
+func textEdges() map[string][]edge {
+	return map[string][]edge{
+		tokensName:    tokensEdges(),
+		heatStepsName: heatStepsEdges(),
+	}
+}
+
+// textGoldens are their golden pictures.
+func textGoldens() map[string]func(Options) (*Figure, error) {
+	return map[string]func(Options) (*Figure, error){
+		tokensName:    func(o Options) (*Figure, error) { return Tokens(exampleText(), o) },
+		heatStepsName: func(o Options) (*Figure, error) { return HeatSteps(exampleSteps(16), o) },
+	}
+}
+
 func tokensOf(d TokensData) func(Options) (*Figure, error) {
 	return func(o Options) (*Figure, error) { return Tokens(d, o) }
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"image"
 	"image/png"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,15 +18,17 @@ const goldenFooter = "lab · weather example · model grammar · seed 7"
 
 // goldens are the pictures kept, one per figure, drawn in each theme.
 func goldens() map[string]func(Options) (*Figure, error) {
-	return map[string]func(Options) (*Figure, error){
+	out := textGoldens()
+	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {
 			return Temperatures(weatherTemperatures(512, 0.3, 0.7, 1, 1.5, 2), o)
 		},
-		chainName:     func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
-		tokensName:    func(o Options) (*Figure, error) { return Tokens(exampleText(), o) },
-		heatStepsName: func(o Options) (*Figure, error) { return HeatSteps(exampleSteps(16), o) },
-	}
+		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
+		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
+		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
+	})
+	return out
 }
 
 func golden(t *testing.T, name string, got []byte) []byte {

@@ -18,7 +18,8 @@ const (
 	facetHeight  = vg.Length(104)
 	markerRadius = vg.Length(2.6)
 	endShare     = 0.3  // of the page, at most, for end labels
-	mostMarkers  = 3000 // more points become cells
+	mostRings    = 300  // more markers have no ring of background
+	mostMarkers  = 1000 // more points become cells, and those of a line have no markers
 	mostCells    = 5000
 )
 
@@ -316,8 +317,8 @@ func (m *xy) drawCells(p *canvas.Page, panel *canvas.Panel, in []placed) {
 // drawPoints draws markers and the open markers of zeros.
 func (m *xy) drawPoints(p *canvas.Page, panel *canvas.Panel, s placed) {
 	st := m.style(p, s.name)
-	if m.marked() && !m.cells && len(s.points) <= mostMarkers {
-		panel.Draw(mark.Markers{Page: p, Points: s.points, Hollow: s.hollow, Symbol: st.symbol, Radius: markerRadius, Colour: st.colour})
+	if m.marked() && m.points <= mostMarkers {
+		panel.Draw(mark.Markers{Bare: m.points > mostRings, Page: p, Points: s.points, Hollow: s.hollow, Symbol: st.symbol, Radius: markerRadius, Colour: st.colour})
 	}
 	if len(s.zero) > 0 {
 		hollow := make([]bool, len(s.zero))

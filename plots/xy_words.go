@@ -167,11 +167,15 @@ func (m *xy) describeSeries(s Series, at placed) string {
 	point := func(k int) string {
 		return canvas.Significant(s.Y[k], 3) + " at " + canvas.Significant(s.X[k], 3)
 	}
+	none, one := "no point. ", "one point, "
+	if name == "" {
+		none, one = "No point. ", "One point, "
+	}
 	switch n {
 	case 0:
-		return name + "no point. "
+		return name + none
 	case 1:
-		return name + "one point, " + point(first) + ". "
+		return name + one + point(first) + ". "
 	}
 	if m.line {
 		return fmt.Sprintf("%s%s from %s to %s, lowest %s, highest %s. ", name, plural(n, "point"), point(first), point(last), point(low), point(high))

@@ -20,6 +20,7 @@ type Markers struct {
 	Symbol canvas.Symbol
 	Radius vg.Length
 	Colour color.RGBA
+	Bare   bool // without the ring of background around each
 }
 
 // Plot implements plot.Plotter.
@@ -33,7 +34,11 @@ func (m Markers) Plot(c draw.Canvas, p *plot.Plot) {
 		if at.X < c.Min.X-hair || at.X > c.Max.X+hair || at.Y < c.Min.Y-hair || at.Y > c.Max.Y+hair {
 			continue
 		}
-		m.Page.Mark(at, m.Symbol, m.Radius, m.Colour, i < len(m.Hollow) && m.Hollow[i])
+		draw := m.Page.Mark
+		if m.Bare {
+			draw = m.Page.Blot
+		}
+		draw(at, m.Symbol, m.Radius, m.Colour, i < len(m.Hollow) && m.Hollow[i])
 	}
 }
 
