@@ -14,6 +14,10 @@ func Catalogue() []Entry {
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
 		{"tokens", "a text coloured by the surprisal of its tokens"},
 		{"heat_steps", "the likeliest tokens at each step of a text, the chosen one framed"},
+		{"entropy", "entropy and divergence from the model distribution against the temperature, over many prompts"},
+		{"zipf", "rank and frequency of the tokens or words of texts"},
+		{"repetition", "how texts begin to repeat themselves as they grow"},
+		{"pairs", "when two runs of the same prompts part"},
 		{"line", "one quantity along another, a line per series, with intervals"},
 		{"scatter", "two quantities of each point, with intervals, joined or not"},
 	}

@@ -206,6 +206,7 @@ func chainEdges() []edge {
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
 	rows := textEdges()
+	maps.Copy(rows, curveEdges())
 	maps.Copy(rows, map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
 		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)})
 	return rows

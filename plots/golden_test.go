@@ -19,6 +19,7 @@ const goldenFooter = "lab · weather example · model grammar · seed 7"
 // goldens are the pictures kept, one per figure, drawn in each theme.
 func goldens() map[string]func(Options) (*Figure, error) {
 	out := textGoldens()
+	maps.Copy(out, curveGoldens())
 	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {

@@ -59,7 +59,7 @@ func UnknownSide() TokenSide {
 const (
 	tokensWidth   = 6
 	tokensDefault = 400
-	tokensMost    = 500 // larger files than 500 kB beyond
+	tokensMost    = 500  // larger files than 500 kB beyond
 	tokenSlack    = 1e-6 // of bits: sides come from files with rounded digits
 )
 
