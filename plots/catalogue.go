@@ -2,7 +2,7 @@ package plots
 
 // Entry is one line of the catalogue.
 type Entry struct {
-	Name    string // also the name of the function, in lower case and with underscores between words
+	Name    string // of the figure, as scripts and the command line say it
 	Purpose string
 }
 
@@ -18,6 +18,7 @@ func Catalogue() []Entry {
 		{"zipf", "rank and frequency of the tokens or words of texts"},
 		{"repetition", "how texts begin to repeat themselves as they grow"},
 		{"pairs", "when two runs of the same prompts part"},
+		{"grid", "a measure over two settings of a sweep, the best cell framed"},
 		{"line", "one quantity along another, a line per series, with intervals"},
 		{"scatter", "two quantities of each point, with intervals, joined or not"},
 	}
