@@ -82,7 +82,7 @@ var allowed = []struct {
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},
-	{"plots", []string{"plots/canvas", "plots/mark", "gonum.org/v1/..."}},
+	{"plots", []string{"plots/canvas", "plots/mark", "core/measure", "gonum.org/v1/..."}},
 	{"plots/plotmod", []string{"plots", "core/table", "core/table/tablemod", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",

@@ -205,10 +205,12 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	out := map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
-		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)}
-	maps.Copy(out, costEdges())
-	return out
+	rows := textEdges()
+	maps.Copy(rows, curveEdges())
+	maps.Copy(rows, costEdges())
+	maps.Copy(rows, map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)})
+	return rows
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {

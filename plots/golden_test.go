@@ -18,7 +18,10 @@ const goldenFooter = "lab · weather example · model grammar · seed 7"
 
 // goldens are the pictures kept, one per figure, drawn in each theme.
 func goldens() map[string]func(Options) (*Figure, error) {
-	out := map[string]func(Options) (*Figure, error){
+	out := textGoldens()
+	maps.Copy(out, curveGoldens())
+	maps.Copy(out, costGoldens())
+	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {
 			return Temperatures(weatherTemperatures(512, 0.3, 0.7, 1, 1.5, 2), o)
@@ -26,8 +29,7 @@ func goldens() map[string]func(Options) (*Figure, error) {
 		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
 		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
 		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
-	}
-	maps.Copy(out, costGoldens())
+	})
 	return out
 }
 

@@ -81,6 +81,9 @@ func (m *xy) style(p *canvas.Page, i int) style {
 	default:
 		st.colour, st.dash, st.symbol = th.Series[i%len(th.Series)], dashes(i/len(th.Series)), canvas.SymbolAt(i)
 	}
+	if m.ink(i) {
+		st.colour, st.dash = th.Ink, nil
+	}
 	return st
 }
 
@@ -93,7 +96,7 @@ func dashes(i int) []vg.Length {
 // endLabelled reports whether lines are named at their ends: in a single panel.
 // Joined points end anywhere, where a leader would cross other points.
 func (m *xy) endLabelled() bool {
-	return m.line && len(m.panels) == 1 && len(m.names) > 1
+	return m.line && !m.data.Keys && len(m.panels) == 1 && len(m.names) > 1
 }
 
 // joined reports whether there are lines.
