@@ -205,7 +205,8 @@ func chainEdges() []edge {
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
 	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
-		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)}
+		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...),
+		barName: barEdges(), heatName: heatEdges(), histName: sampleEdges(Hist), ecdfName: append(sampleEdges(Ecdf), ecdfEdges()...), violinName: sampleEdges(Violin)}
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {

@@ -163,6 +163,33 @@ func Thin(points []XY, lo, hi float64, columns int) []XY {
 	return out
 }
 
+// Steps returns the corners of a step function with the value from before the
+// first point, by rising X: its value at a point holds up to the next. Gaps stay.
+func Steps(points []XY, from float64) []XY {
+	var out []XY
+	last := from
+	for _, pt := range points {
+		if !undefined(pt.X) && !undefined(pt.Y) {
+			out = append(out, XY{pt.X, last})
+			last = pt.Y
+		}
+		out = append(out, pt)
+	}
+	return out
+}
+
+// StepSpans returns the corners of a band around such a function.
+func StepSpans(spans []Span) []Span {
+	var out []Span
+	for i, s := range spans {
+		out = append(out, s)
+		if i+1 < len(spans) {
+			out = append(out, Span{spans[i+1].At, s.Lo, s.Hi})
+		}
+	}
+	return out
+}
+
 // ordered returns the different numbers of four, rising.
 func ordered(a, b, c, d int) []int {
 	if b > c {
