@@ -42,6 +42,7 @@ const (
 type bars struct {
 	data       BarData
 	categories []string
+	at         map[string]int // of each category that is drawn
 	series     []string
 	panels     []string
 	x          scale
@@ -96,20 +97,22 @@ func newBars(d BarData) (*bars, error) {
 		}
 	}
 	for i, bar := range d.Bars {
-		where := fmt.Sprintf("bar %d (%s)", i, fault.Quote(strings.Join([]string{bar.Panel, bar.Name, bar.Series}, " "), 60))
+		where := func() string {
+			return fmt.Sprintf("bar %d (%s)", i, fault.Quote(strings.Join([]string{bar.Panel, bar.Name, bar.Series}, " "), 60))
+		}
 		key := [3]string{bar.Name, bar.Series, bar.Panel}
 		for _, v := range []float64{bar.Value, bar.Lo, bar.Hi} {
 			if tooLarge(v) {
-				return nil, outsized(barName, where, v)
+				return nil, outsized(barName, where(), v)
 			}
 		}
 		switch {
 		case seen[key]:
-			return nil, badNumber(barName, where, "it is given twice").Fix("average them (group, then stats), or tell them apart with by or facet")
+			return nil, badNumber(barName, where(), "it is given twice").Fix("average them (group, then stats), or tell them apart with by or facet")
 		case bar.Lo > bar.Hi:
-			return nil, badNumber(barName, where, "the interval runs from %v down to %v", bar.Lo, bar.Hi)
+			return nil, badNumber(barName, where(), "the interval runs from %v down to %v", bar.Lo, bar.Hi)
 		case d.Value.Log && bar.Value < 0 && defined(bar.Value):
-			return nil, badNumber(barName, where, "it is negative (%v), which has no place on a logarithmic axis", bar.Value).Fix("draw it on a linear axis")
+			return nil, badNumber(barName, where(), "it is negative (%v), which has no place on a logarithmic axis", bar.Value).Fix("draw it on a linear axis")
 		}
 		seen[key] = true
 		first(names, &b.categories, bar.Name)
@@ -135,6 +138,10 @@ func newBars(d BarData) (*bars, error) {
 			b.categories[most-1] = d.Highlight
 		}
 	}
+	b.at = make(map[string]int, len(b.categories))
+	for i, c := range b.categories {
+		b.at[c] = i
+	}
 	b.place()
 	return b, nil
 }
@@ -158,7 +165,7 @@ func (b *bars) place() {
 			yield(0)
 		}
 		for _, bar := range b.data.Bars {
-			if slices.Contains(b.categories, bar.Name) && defined(bar.Value) {
+			if _, drawn := b.at[bar.Name]; drawn && defined(bar.Value) {
 				yield(axis.Coord(bar.Value))
 				yield(axis.Coord(bar.Lo))
 				yield(axis.Coord(bar.Hi))

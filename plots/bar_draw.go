@@ -76,6 +76,9 @@ func (b *bars) drawPanels(p *canvas.Page) {
 	}
 	room := vg.Length(0)
 	for _, bar := range b.data.Bars {
+		if _, drawn := b.at[bar.Name]; !drawn {
+			continue
+		}
 		room = max(room, p.Words(b.valueWords(bar), p.Ink(canvas.Sans, canvas.ValueSize)).Width())
 	}
 	names := make([]string, len(b.categories))
@@ -105,8 +108,8 @@ func (b *bars) drawPanels(p *canvas.Page) {
 	for k, panel := range p.Grid(g) {
 		marks := mark.SignedBars{Page: p}
 		for _, bar := range b.data.Bars {
-			at := slices.Index(b.categories, bar.Name)
-			if at < 0 || bar.Panel != b.panels[k] {
+			at, drawn := b.at[bar.Name]
+			if !drawn || bar.Panel != b.panels[k] {
 				continue
 			}
 			marks.Bars = append(marks.Bars, b.bar(p, bar, at, thick))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/plot/vg"
+
 	"lab/core/fault"
 	"lab/plots/canvas"
 	"lab/plots/mark"
@@ -69,6 +71,8 @@ type xy struct {
 	emptyWhy   string
 	unlabelled int // labels without a place, known after drawing
 	cells      bool
+	side       vg.Length // of cells, and the most points in one; 0 until they are counted
+	most       int
 	ecdf       *samples // of a distribution function, whose lines are steps
 }
 

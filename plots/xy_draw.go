@@ -347,7 +347,11 @@ func (m *xy) drawPoints(p *canvas.Page, panel *canvas.Panel, s placed) {
 // cellSide returns the side of cells so that all panels together stay small, and
 // the most points in one.
 func (m *xy) cellSide(panel *canvas.Panel) (side vg.Length, most int) {
+	if m.side > 0 {
+		return m.side, m.most
+	}
 	size := panel.Rect.Size()
+	defer func() { m.side, m.most = side, most }()
 	for side = 3; ; side *= 1.25 {
 		cells := 0
 		most = 0
