@@ -63,6 +63,7 @@ var allowed = []struct {
 	{"core/table/tablemod", []string{"core/table", "core/measure", "core/measure/statsmod", "core/script"}},
 	{"core/results", []string{"core/experiment", "core/sweep", "core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
+	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/results", "core/table", "core/measure", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
 		"core/trace", "core/plugin/param", "core/plugin/model", "core/plugin/sampler"}},
