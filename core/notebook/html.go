@@ -78,14 +78,12 @@ func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, ar
 func (p *page) css() (string, error) {
 	var b bytes.Buffer
 	b.WriteString(pageCSS)
-	for _, theme := range []struct{ query, style string }{{"", "github"}, {"@media screen and (prefers-color-scheme: dark) {\n", "github-dark"}} {
-		b.WriteString(theme.query)
+	for _, theme := range []struct{ query, style string }{{"print, (prefers-color-scheme: light)", "github"}, {"screen and (prefers-color-scheme: dark)", "github-dark"}} {
+		b.WriteString("@media " + theme.query + " {\n")
 		if err := p.formatter.WriteCSS(&b, styles.Get(theme.style)); err != nil {
 			return "", err
 		}
-		if theme.query != "" {
-			b.WriteString("}\n")
-		}
+		b.WriteString("}\n")
 	}
 	return b.String(), nil
 }

@@ -78,6 +78,14 @@ func TestThePageIsHarmless(t *testing.T) {
 
 func TestThePageHasBothThemes(t *testing.T) {
 	got := page(t, codeCells("x := 1"))
+	// A colour of one theme that the other does not replace makes text invisible.
+	depth := 0
+	for line := range strings.Lines(got[strings.Index(got, "@media print, (prefers-color-scheme: light)"):strings.Index(got, "</style>")]) {
+		if strings.Contains(line, "color:") && depth == 0 && strings.Count(line, "{") == 1 {
+			t.Errorf("a colour in both themes: %s", line)
+		}
+		depth += strings.Count(line, "{") - strings.Count(line, "}")
+	}
 	for _, want := range []string{"<title>file</title>", "prefers-color-scheme: dark", "@media print", `<html lang="en">`, `name="viewport"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
