@@ -15,6 +15,7 @@ import (
 	"lab/core/dist"
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/machine"
 	"lab/core/plugin/bench"
 	"lab/core/plugin/host"
 	"lab/core/plugin/model"
@@ -182,7 +183,7 @@ func (b *throughputFlags) measure(ctx context.Context, cmd *cobra.Command, sessi
 	tests, err := bench.Measure(ctx, subjects, opt)
 	line.clear()
 	if len(memory) > 0 {
-		r.Memory.PerSecond = spread(memory)
+		r.Memory.PerSecond = machine.NewSpread(memory)
 	} else {
 		r.Memory = nil
 	}
