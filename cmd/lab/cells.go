@@ -3,8 +3,8 @@ package main
 import (
 	"path/filepath"
 
-	"lab/core/experiment"
 	"lab/core/cost/costmod"
+	"lab/core/experiment"
 	"lab/core/measure/statsmod"
 	"lab/core/script"
 	"lab/core/script/cells"
