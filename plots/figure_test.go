@@ -81,6 +81,11 @@ func TestTablesComeBackFromCSV(t *testing.T) {
 					t.Fatal(err)
 				}
 				table := f.Table()
+				const enough = 20_000 // rows; writing differs by figure, not by length
+				if len(table.Rows) > enough {
+					table.Rows = table.Rows[:enough]
+					f = &Figure{table: func() Table { return table }}
+				}
 				want := append([][]string{table.Header}, table.Rows...)
 				if got := readBack(t, f); !slices.EqualFunc(got, want, slices.Equal) {
 					t.Errorf("read back %q, want %q", got, want)
