@@ -62,34 +62,33 @@ func (w *Workspace) push() {
 }
 
 // take copies a row, and finds its largest score and its support. A malformed
-// row is a data error.
+// row is a data error. What is checked is the copy, which no other process
+// changes.
 func (k *kept) take(row *Scores) error {
-	if err := row.checkShape(); err != nil {
-		return err
-	}
 	k.top, k.support = math.Inf(-1), 0
 	k.row.Vocab, k.row.Unlisted = row.Vocab, row.Unlisted
 	k.row.Values = sized(k.row.Values, len(row.Values))[:0]
+	legal := true
 	for piece := range slices.Chunk(row.Values, copyPiece) {
-		if !vec.Legal(piece) {
-			return row.Check()
-		}
+		at := len(k.row.Values)
+		k.row.Values = append(k.row.Values, piece...)
+		piece = k.row.Values[at:]
+		legal = legal && vec.Legal(piece)
 		k.top = max(k.top, float64(vec.Max(piece)))
 		k.support += vec.Support(piece)
-		k.row.Values = append(k.row.Values, piece...)
 	}
-	if k.support == 0 {
-		return row.Check()
-	}
-	if row.IDs == nil {
+	switch {
+	case row.IDs == nil:
 		k.row.IDs = nil
-		return nil
+	case k.row.IDs == nil:
+		k.row.IDs = append(make([]int32, 0, len(row.IDs)), row.IDs...)
+	default:
+		k.row.IDs = append(k.row.IDs[:0], row.IDs...)
 	}
-	if k.row.IDs == nil {
-		k.row.IDs = make([]int32, 0, len(row.IDs))
+	if !legal || k.support == 0 {
+		return k.row.Check()
 	}
-	k.row.IDs = append(k.row.IDs[:0], row.IDs...)
-	return nil
+	return k.row.checkShape()
 }
 
 // weigh fills w, of the length of the row, with its weights.

@@ -27,8 +27,10 @@ type Difference struct {
 	Moved   bool // a token has a score after the stage and had another one before, to the bit, or none
 }
 
-// Comparer computes differences. It owns scratch memory of some 24 KiB. The zero
-// value is ready; not safe for concurrent use.
+// Comparer computes differences. A row of which only some tokens are listed is
+// laid out one block at a time, as a [Comparer] owns memory for: 12 KiB for each
+// side, kept from one comparison to the next. The zero value is ready; not safe
+// for concurrent use.
 type Comparer struct {
 	before, after slate
 }

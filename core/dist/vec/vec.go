@@ -1,6 +1,6 @@
 // Package vec holds the passes over a row of scores that sampling waits for:
-// the largest score, exponential weights and their sums, moments, and the
-// places of the scores above a floor.
+// the largest score, exponential weights and their sums, moments, the places of
+// the scores above a floor, and what lies between two rows.
 //
 // Every result has one value, whichever machine computes it. The exponential is
 // this package's own, see [Exp], and the order of every sum is part of its
@@ -15,8 +15,9 @@
 // A row is a list of scores, finite or -Inf (a removed token), and a list of
 // their token ids, ascending; nil ids mean that scores[i] is token i. The
 // caller has checked both: NaN and +Inf give results without meaning, and lists
-// of different length panic. Nothing here keeps state, and all of it is safe
-// for concurrent use on memory that does not overlap.
+// of different length panic. Nothing here keeps state but the scratch memory of
+// a [Comparer], and all else is safe for concurrent use on memory that does not
+// overlap.
 //
 // Not here: what the numbers are good for. Start with [Max] and [Sum]: the
 // probability of a token is Exp(score - Max) / Sum.
