@@ -25,7 +25,7 @@ type Env struct {
 // Module returns the module "cost".
 func Module(env *Env) script.Module {
 	var members []script.Member
-	for _, part := range [][]script.Member{env.answerMembers(), env.factMembers(), env.modelMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
+	for _, part := range [][]script.Member{env.answerMembers(), env.curveMembers(), env.factMembers(), env.modelMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
 		members = append(members, part...)
 	}
 	return script.Module{
