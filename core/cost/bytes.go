@@ -59,7 +59,7 @@ func (a *Arch) cachePerToken() float64 {
 // layers with a window hold min(c, window).
 func (a *Arch) Cache(context, batch int64, bytesPerElement float64) (float64, error) {
 	g := guarded("cache bytes")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.atLeast("batch", batch, 1)
 	g.positive("bytes per cached element", bytesPerElement)
 	if err := a.usable(g); err != nil {
@@ -146,7 +146,7 @@ type StepBytes struct {
 // of that many tokens each, itself included (F7).
 func (a *Arch) StepBytes(context, batch int64, f Format, r Routing) (StepBytes, error) {
 	g := guarded("step bytes")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.atLeast("batch", batch, 1)
 	f.check(g)
 	if err := a.usable(g); err != nil {

@@ -32,7 +32,7 @@ func (a *Arch) Prompt(p Prefill, chunk int64, s Serving) (float64, error) {
 	g.atLeast("chunk", chunk, 0)
 	g.atLeast("prompt", p.New, 1)
 	g.atLeast("cached prefix", p.Cached, 0)
-	a.attended(g, "context", p.New+p.Cached)
+	a.attended(g, p.New+p.Cached)
 	s.Format.check(g)
 	if chunk == 0 {
 		chunk = p.New

@@ -25,7 +25,7 @@ var operatorNames = []string{"qkv", "attention", "output", "ffn", "router", "exp
 // Relative positions count with qkv.
 func (a *Arch) Operators(context, batch int64, s Serving) ([]Operator, error) {
 	g := guarded("operators")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.atLeast("batch", batch, 1)
 	s.Format.check(g)
 	s.Device.check(g)

@@ -168,7 +168,7 @@ func (a *Arch) StepsWork(start, n, batch int64, f Format, r Routing) (Work, erro
 	g.atLeast("steps", n, 0)
 	g.atLeast("batch", batch, 1)
 	if n > 0 {
-		a.attended(g, "context", start+n)
+		a.attended(g, start+n)
 	}
 	f.check(g)
 	if err := a.usable(g); err != nil {

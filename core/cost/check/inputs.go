@@ -25,7 +25,7 @@ func lacks(what string) value       { return value{lacks: what} }
 func (v value) note(s string) value { v.assumed = s; return v }
 
 // op makes an operation of a function of typed inputs. Every field of the
-// struct must be in the file, but for pointers and fields tagged optional; every field in
+// struct must be in the file, but for pointers and fields tagged input:"optional"; every field in
 // the file must be in the struct.
 func op[I any](f func(I) (map[string]value, error)) operation {
 	return func(raw json.RawMessage) (map[string]value, error) {
@@ -46,8 +46,7 @@ func take(raw json.RawMessage, to any) error {
 	s := reflect.ValueOf(to).Elem()
 	var names []string
 	for i := range s.NumField() {
-		tag := s.Type().Field(i).Tag.Get("json")
-		name, option, _ := strings.Cut(tag, ",")
+		name, option := s.Type().Field(i).Tag.Get("json"), s.Type().Field(i).Tag.Get("input")
 		names = append(names, name)
 		raw, ok := fields[name]
 		if !ok {

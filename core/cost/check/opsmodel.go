@@ -106,7 +106,7 @@ var modelOperations = map[string]operation{
 	"prefill_flops": op(func(in struct {
 		Arch   arch   `json:"arch"`
 		Seq    int64  `json:"seq"`
-		Cached int64  `json:"cached,optional"`
+		Cached int64  `json:"cached" input:"optional"`
 		Logits string `json:"logits"`
 	}) (map[string]value, error) {
 		all, err := logits(in.Logits)
