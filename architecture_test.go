@@ -60,6 +60,8 @@ var allowed = []struct {
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/cost", []string{"core/seed", "gonum.org/v1/gonum/..."}},
 	{"core/cost/check", []string{"core/cost"}},
+	{"core/cost/costmod", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/script"}},
+	{"core/cost/scenario", []string{"core/cost", "core/cost/tables"}},
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
