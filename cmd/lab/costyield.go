@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/cost"
 	"lab/core/cost/tables"
 	"lab/core/cost/yield"
 	"lab/core/fault"
@@ -80,10 +79,9 @@ func newYieldReport(r *yield.Report, runs []string, quality string) yieldReport 
 // yieldFlags are the flags of lab cost yield.
 type yieldFlags struct {
 	request    yield.Request
+	serving    servingFlags
 	values, by string
-	efficiency []float64
-
-	atLeast, usdPerHour, watts float64
+	atLeast    float64
 }
 
 func costYieldCommand(c *costFlags) *cobra.Command {
@@ -128,18 +126,9 @@ threw away is counted for the whole run.`,
 	f.Float64Var(&q.Level, "level", 0.95, "confidence of the intervals, in (0, 1)")
 	f.StringVar(&q.Price, "price", "", "price of tokens: a name of lab cost prices")
 	f.BoolVar(&q.BatchPrices, "batch-prices", false, "take the rates of the vendor's batch endpoint")
-	f.StringVar(&q.Hardware, "hardware", "", "device that the seconds are of: a name of lab cost hardware")
-	f.Float64Var(&q.Chips, "chips", 1, "how many devices")
-	f.Float64Var(&y.usdPerHour, "usd-per-hour", 0, "price of an hour of one device")
-	f.Float64Var(&y.watts, "watts", 0, "measured power of one device")
-	f.Float64Var(&q.Load, "load", 0, "average share of the watts, in (0, 1] (default 1)")
-	f.Float64Var(&q.PUE, "pue", 0, "power usage effectiveness of the building, at least 1 (default 1)")
-	f.StringVar(&q.Model, "model", "", "compute FLOP and seconds of the same tokens for this one of lab cost models")
-	f.StringVar(&q.Dtype, "dtype", "", "arithmetic type of --model, such as bf16")
+	f.StringVar(&q.Setup.Model, "model", "", "compute FLOP and seconds of the same tokens for this one of lab cost models")
 	f.Int64Var(&q.Batch, "batch", 0, "sequences that --model decodes together (default 1)")
-	f.Float64Var(&q.WeightBits, "weight-bits", 0, "bits of a weight of --model (default 16)")
-	f.Float64Var(&q.CacheBits, "cache-bits", 0, "bits of a cached element of --model (default 16)")
-	f.Float64SliceVar(&y.efficiency, "efficiency", nil, "shares of the peaks that --model reaches: compute, weight reads, cache reads (default 1,1,1, a floor)")
+	y.serving.flags(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
@@ -176,12 +165,6 @@ func (y *yieldFlags) settle(cmd *cobra.Command) error {
 	if given("at-least") {
 		q.AtLeast = &y.atLeast
 	}
-	if given("usd-per-hour") {
-		q.USDPerHour = &y.usdPerHour
-	}
-	if given("watts") {
-		q.Watts = &y.watts
-	}
 	if y.by != "" {
 		u, err := yield.UnitNamed(y.by)
 		if err != nil {
@@ -196,13 +179,12 @@ func (y *yieldFlags) settle(cmd *cobra.Command) error {
 		}
 		q.Quality.Values = t
 	}
-	switch e := y.efficiency; {
-	case e == nil:
-	case len(e) != 3:
-		return fault.New(fault.Usage, cmd.CommandPath(), "", "--efficiency has %d numbers", len(e)).Fix("give those of compute, weight reads and cache reads: 0.5,0.8,0.4")
-	default:
-		q.Efficiency = &cost.Efficiency{Compute: e[0], Weights: e[1], Cache: e[2]}
+	model := q.Setup.Model
+	var err error
+	if q.Setup, err = y.serving.setup(cmd); err != nil {
+		return err
 	}
+	q.Setup.Model = model
 	return nil
 }
 
@@ -249,7 +231,7 @@ func writeYield(w io.Writer, r *yield.Report, quality string) {
 				cells = append(cells, ranged(row.Useful), digits4(row.Tries.Value))
 			}
 			for _, u := range known {
-				cells = append(cells, amount(row.Amounts[u]))
+				cells = append(cells, yieldAmount(row.Amounts[u]))
 			}
 			if r.HasFront {
 				a := row.Amounts[r.By]
@@ -296,7 +278,7 @@ func writeSources(w io.Writer, r *yield.Report) {
 	fmt.Fprintf(w, "intervals: %g %%, %s\n", 100*r.Level, over)
 }
 
-func amount(a *yield.Amount) string {
+func yieldAmount(a *yield.Amount) string {
 	if a == nil {
 		return "-"
 	}

@@ -37,7 +37,9 @@ type Served struct {
 	Name    string
 	Arch    *cost.Arch
 	Serving cost.Serving
-	Batch   int64 // sequences that are decoded together; each takes its share of a step
+	Batch   int64   // sequences that are decoded together; each takes its share of a step
+	Memory  float64 // usable bytes of all chips; 0: not known
+	Device  string  // for messages
 	Note    string
 }
 
@@ -111,7 +113,7 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if w := p.Power; w != nil {
 		power = fmt.Sprintf("F15, %g W (%s), load %g, PUE %g", w.Watts, p.PowerNote, w.Load, w.PUE)
 	}
-	from(Joules, Seconds, p.Power != nil, or(p.PowerWhy, "no power is given"), power)
+	from(Joules, Seconds, p.Power != nil, or(p.PowerWhy, noPower), power)
 	if p.List != nil {
 		list = fmt.Sprintf("F16, list price of %s of %s (%s)", p.List.Name, p.List.AsOf, p.List.Source)
 		from(USD, Tokens, true, "", list)
@@ -120,7 +122,7 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if p.Rent != nil {
 		rent = fmt.Sprintf("F16, %g USD an hour (%s)", p.Rent.USDPerHour, p.Rent.Note)
 	}
-	from(USD, Seconds, p.Rent != nil, or(p.RentWhy, "no price is given"), rent)
+	from(USD, Seconds, p.Rent != nil, or(p.RentWhy, noPrice), rent)
 	return r
 }
 

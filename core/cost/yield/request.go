@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lab/core/cost"
+	"lab/core/cost/scenario"
 	"lab/core/cost/tables"
 	"lab/core/fault"
 	"lab/core/measure"
@@ -16,6 +17,7 @@ import (
 // value of a field leaves out what it would say.
 type Request struct {
 	Quality Quality
+	Judge   []Quality // in place of Quality, that of each run
 	Options
 
 	// Price is the name in the price table whose rates of tokens give USD, on the day
@@ -24,30 +26,19 @@ type Request struct {
 	AsOf        tables.Date
 	BatchPrices bool
 
-	// Hardware is what the seconds are of: its rent and its power give USD and joules
-	// where the table has them. USDPerHour and Watts, each of one chip, take their
-	// place.
-	Hardware   string
-	Chips      float64 // 0: 1
-	USDPerHour *float64
-	Watts      *float64
-	Load       float64 // average share of the watts, in (0, 1]; 0: 1
-	PUE        float64 // at least 1; 0: 1
-
-	// Model asks what the same tokens take on this model of the table and on Hardware,
-	// instead of what the run counted.
-	Model      string
-	Dtype      string           // of the arithmetic; needed with Model
-	Batch      int64            // sequences decoded together; 0: 1
-	WeightBits float64          // 0: 16
-	CacheBits  float64          // 0: 16
-	Efficiency *cost.Efficiency // nil: 1, so that times are floors
+	// Setup says on what the seconds are spent. Its hardware, or USDPerHour, gives their
+	// USD; Load and PUE, with Watts or the hardware's design power, their joules. With a
+	// model, FLOP and seconds are those of the same tokens on that model and the
+	// hardware, and not what the run counted. Numbers must be known: the intervals of
+	// a report are of what was sampled.
+	Setup scenario.Setup
+	Batch int64 // sequences that the model decodes together; 0: 1
 }
 
 // Answer answers a request about runs: the settings of the first, then those of the
 // next. Several runs add the axis "run" with their names. Warnings are in the report.
 func (q *Request) Answer(t *tables.Tables, runs []*store.Stored, names []string) (*Report, error) {
-	if len(runs) == 0 || len(runs) != len(names) {
+	if len(runs) == 0 || len(runs) != len(names) || q.Judge != nil && len(q.Judge) != len(runs) {
 		return nil, fault.New(fault.Internal, op, "", "%d runs and %d names", len(runs), len(names))
 	}
 	pricing, warnings, err := q.pricing(t)
@@ -58,7 +49,11 @@ func (q *Request) Answer(t *tables.Tables, runs []*store.Stored, names []string)
 	var settings []Setting
 	var longest int64
 	for i, run := range runs {
-		j, err := Stored(run, q.Quality, *pricing, measure.Interval{Level: o.Level})
+		quality := q.Quality
+		if q.Judge != nil {
+			quality = q.Judge[i]
+		}
+		j, err := Stored(run, quality, *pricing, measure.Interval{Level: o.Level})
 		if err != nil {
 			return nil, err
 		}
@@ -86,25 +81,17 @@ func (q *Request) Answer(t *tables.Tables, runs []*store.Stored, names []string)
 	if err != nil {
 		return nil, err
 	}
-	fits, err := q.fits(t, pricing, longest)
-	if err != nil {
-		return nil, err
-	}
-	r.Warnings = append(append(warnings, fits...), r.warnings()...)
-	return r, nil
+	r.Warnings = append(warnings, r.warnings()...)
+	return r, pricing.fits(longest)
 }
 
 // pricing looks up what the request names.
 func (q *Request) pricing(t *tables.Tables) (*Pricing, []string, error) {
+	if err := q.check(); err != nil {
+		return nil, nil, err
+	}
 	p := &Pricing{Batch: q.BatchPrices}
 	var warnings []string
-	chips := q.Chips
-	if chips == 0 {
-		chips = 1
-	}
-	if !(chips > 0) || math.IsInf(chips, 1) {
-		return nil, nil, fault.New(fault.Usage, op, "chips", "%v is not above 0 and finite", chips)
-	}
 	if q.Price != "" {
 		list, w, err := t.Price(q.Price, q.AsOf)
 		if err != nil {
@@ -112,127 +99,165 @@ func (q *Request) pricing(t *tables.Tables) (*Pricing, []string, error) {
 		}
 		p.List, warnings = &list, append(warnings, w...)
 	}
-	var hardware *tables.Hardware
-	if q.Hardware != "" {
-		h, err := t.Hardware(q.Hardware)
+	hardware := q.Setup.Device
+	if q.Setup.Hardware != "" {
+		h, err := t.Hardware(q.Setup.Hardware)
 		if err != nil {
 			return nil, nil, err
 		}
 		hardware = &h
-		p.RentWhy = "no price of an hour of " + h.Name + " is known"
-		p.PowerWhy = "the power of " + h.Name + " is not known"
 	}
-	switch {
-	case q.USDPerHour != nil:
-		p.Rent = &Rent{*q.USDPerHour * chips, "given"}
-	case p.List == nil && hardware != nil && hardware.USDPerHour != nil:
-		usd, w, err := hardware.HourUSD(q.AsOf)
-		if err != nil {
-			return nil, nil, err
-		}
-		p.Rent = &Rent{usd * chips, fmt.Sprintf("%s, %s, %s", hardware.Name, hardware.Source, hardware.AsOf)}
-		warnings = append(warnings, w...)
-	}
-	power := cost.Power{Load: q.Load, PUE: q.PUE}
-	if power.Load == 0 {
-		power.Load = 1
-	}
-	if power.PUE == 0 {
-		power.PUE = 1
-	}
-	switch {
-	case q.Watts != nil:
-		power.Watts, p.PowerNote = *q.Watts*chips, "given"
-	case hardware != nil && hardware.Watts != nil:
-		power.Watts, p.PowerNote = *hardware.Watts*chips, "design power of "+hardware.Name+", a stand-in for a measurement"
-	case q.Load != 0 || q.PUE != 0:
-		return nil, nil, fault.New(fault.Usage, op, "", "a load or PUE is given without watts").Fix("give watts, or hardware with a known power")
-	}
-	if power.Watts != 0 {
-		if _, err := cost.Energy(1, power); err != nil {
-			return nil, nil, err
-		}
-		p.Power = &power
-	}
-	if q.Model == "" {
-		if q.Dtype != "" || q.Batch != 0 || q.WeightBits != 0 || q.CacheBits != 0 || q.Efficiency != nil {
-			return nil, nil, fault.New(fault.Usage, op, "", "dtype, batch, weight_bits, cache_bits and efficiency are of another model, and none is named").Fix("name a model of the table: lab cost models")
-		}
-		return p, warnings, p.Check()
-	}
-	if hardware == nil {
-		return nil, nil, fault.New(fault.Usage, op, "model", "times on %q need a device", q.Model).Fix("name hardware of the table: lab cost hardware")
-	}
-	served, err := q.served(t, hardware, chips)
+	more, err := q.rent(p, hardware)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.As = served
-	return p, warnings, p.Check()
-}
-
-// served is the other model on its device.
-func (q *Request) served(t *tables.Tables, hardware *tables.Hardware, chips float64) (*Served, error) {
-	m, err := t.Model(q.Model)
-	if err != nil {
-		return nil, err
+	if err := q.power(p, hardware); err != nil {
+		return nil, nil, err
 	}
-	arch, err := m.Architecture()
-	if err != nil {
-		return nil, err
-	}
-	if q.Dtype == "" {
-		return nil, fault.New(fault.Usage, op, "dtype", "the arithmetic type is missing").Fix("%s has %v", hardware.Name, hardware.Types())
-	}
-	device, err := hardware.Device(q.Dtype, chips)
-	if err != nil {
-		return nil, err
-	}
-	bits := func(v float64) float64 {
-		if v == 0 {
-			return 16
+	if q.Setup.Model != "" || q.Setup.Arch != nil {
+		if hardware == nil {
+			return nil, nil, fault.New(fault.Usage, op, "model", "times on another model need a device").Fix("name hardware of the table: lab cost hardware")
 		}
-		return v
+		if err := q.served(t, p); err != nil {
+			return nil, nil, err
+		}
 	}
-	w, c := bits(q.WeightBits), bits(q.CacheBits)
-	if !(w > 0 && w <= 64) || !(c > 0 && c <= 64) {
-		return nil, fault.New(fault.Usage, op, "", "%v bits a weight and %v bits of cache are outside (0, 64]", w, c)
-	}
-	s := &Served{Name: m.Name, Arch: arch, Batch: max(q.Batch, 1)}
-	if q.Batch < 0 {
-		return nil, fault.New(fault.Usage, op, "batch", "%d is below 1", q.Batch)
-	}
-	s.Serving = cost.Serving{Format: cost.Format{Weight: w / 8, Cache: c / 8, Activation: 2}, Device: device, Efficiency: cost.Floor(), Routing: cost.Expected}
-	s.Note = fmt.Sprintf("%g x %s, %s, %g-bit weights, %g-bit cache", chips, hardware.Name, q.Dtype, w, c)
-	if q.Efficiency != nil {
-		s.Serving.Efficiency = *q.Efficiency
-		s.Note += fmt.Sprintf(", efficiencies %g, %g, %g", q.Efficiency.Compute, q.Efficiency.Weights, q.Efficiency.Cache)
-	} else {
-		s.Note += ", a floor: efficiencies of 1"
-	}
-	return s, nil
+	return p, append(warnings, more...), p.Check()
 }
 
-// fits warns where weights and cache of the batch do not fit the memory.
-func (q *Request) fits(t *tables.Tables, p *Pricing, longest int64) ([]string, error) {
-	if p.As == nil {
-		return nil, nil
+// check refuses what the request cannot mean.
+func (q *Request) check() error {
+	s := &q.Setup
+	for _, u := range []struct {
+		name string
+		v    *cost.Uncertain
+	}{{"efficiency of compute", s.Compute}, {"efficiency of weights", s.Weights}, {"efficiency of the cache", s.Cache}, {"offset", s.Offset}, {"watts", s.Watts}, {"load", s.Load}, {"pue", s.PUE}, {"usd_per_hour", s.USDPerHour}} {
+		if u.v != nil && !u.v.IsKnown() {
+			return fault.New(fault.Usage, op, u.name, "it is an interval, and those of a report are of what was sampled").Fix("give a number, and ask for each end by itself")
+		}
 	}
-	h, err := t.Hardware(q.Hardware)
+	if chips := s.Chips; chips != 0 && !(chips > 0 && !math.IsInf(chips, 1)) {
+		return fault.New(fault.Usage, op, "chips", "%v is not above 0 and finite", chips)
+	}
+	if q.Batch < 0 {
+		return fault.New(fault.Usage, op, "batch", "%d is below 1", q.Batch)
+	}
+	if s.Model == "" && s.Arch == nil && (q.Batch != 0 || s.BytesPerWeight != 0 || s.BytesPerElement != 0 || s.Compute != nil || s.Weights != nil || s.Cache != nil || s.Offset != nil) {
+		return fault.New(fault.Usage, op, "", "a batch, bytes, efficiencies and an offset are of another model, and none is named").Fix("name a model of the table: lab cost models")
+	}
+	return nil
+}
+
+func (q *Request) chips() float64 {
+	if q.Setup.Chips == 0 {
+		return 1
+	}
+	return q.Setup.Chips
+}
+
+// rent sets what hours cost.
+func (q *Request) rent(p *Pricing, h *tables.Hardware) ([]string, error) {
+	switch {
+	case q.Setup.USDPerHour != nil:
+		p.Rent = &Rent{q.Setup.USDPerHour.Median * q.chips(), "given"}
+	case p.List != nil || h == nil:
+	case h.USDPerHour == nil:
+		p.RentWhy = "no price of an hour of " + h.Name + " is known"
+	default:
+		usd, warnings, err := h.HourUSD(q.AsOf)
+		if err != nil {
+			return nil, err
+		}
+		p.Rent = &Rent{usd * q.chips(), fmt.Sprintf("%s, %s, %s", h.Name, h.Source, h.AsOf)}
+		return warnings, nil
+	}
+	return nil, nil
+}
+
+// power sets what seconds take in joules.
+func (q *Request) power(p *Pricing, h *tables.Hardware) error {
+	s := &q.Setup
+	if s.Watts == nil && s.Load == nil && s.PUE == nil {
+		p.PowerWhy = noPower
+		return nil
+	}
+	if s.Load == nil || s.PUE == nil {
+		return fault.New(fault.Usage, op, "", "joules need watts, load and PUE, and not all are given").Fix("give load (the share of the watts that is drawn) and pue (1 for a bare device)")
+	}
+	p.Power = &cost.Power{Load: s.Load.Median, PUE: s.PUE.Median}
+	switch {
+	case s.Watts != nil:
+		p.Power.Watts, p.PowerNote = s.Watts.Median*q.chips(), "given"
+	case h == nil:
+		return fault.New(fault.Usage, op, "", "a load and a PUE are given without watts").Fix("give watts, or hardware with a known power")
+	default:
+		w, err := h.PowerWatts()
+		if err != nil {
+			return err
+		}
+		p.Power.Watts, p.PowerNote = w*q.chips(), "design power of "+h.Name+", a stand-in for a measurement"
+	}
+	_, err := cost.Energy(1, *p.Power)
+	return err
+}
+
+// served sets the other model on its device.
+func (q *Request) served(t *tables.Tables, p *Pricing) error {
+	setup := q.Setup
+	setup.Watts, setup.Load, setup.PUE, setup.USDPerHour = nil, nil, nil, nil // those are settled
+	r, err := setup.Resolve(t, q.AsOf)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	v := r.Serving
+	e := cost.Efficiency{Compute: v.Compute.Median, Weights: v.Weights.Median, Cache: v.Cache.Median}
+	m := &Served{Name: r.Name, Arch: r.Arch, Batch: max(q.Batch, 1), Memory: v.Memory * v.Usable * v.Device.Chips, Device: fmt.Sprintf("%g x %s", v.Device.Chips, r.Hardware),
+		Serving: cost.Serving{Format: *r.Format, Device: v.Device, Efficiency: e, Model: v.Model, Offset: v.Offset.Median, Routing: v.Routing}}
+	m.Note = fmt.Sprintf("%s, peak %.4g/s, %g bytes a weight, %g a cached element, %s", m.Device, v.Device.Peak, r.Format.Weight, r.Format.Cache, v.Model)
+	if e.IsFloor() {
+		m.Note += ", a floor: efficiencies of 1"
+	} else {
+		m.Note += fmt.Sprintf(", efficiencies %g, %g, %g", e.Compute, e.Weights, e.Cache)
+	}
+	p.As = m
+	return nil
+}
+
+// fits refuses a batch whose weights and cache do not fit the memory.
+func (p *Pricing) fits(longest int64) error {
 	m := p.As
-	fit, err := m.Arch.MaxBatch(longest, h.MemoryBytes*m.Serving.Device.Chips, 1, m.Serving.Format)
-	if err != nil {
-		return nil, err
+	if m == nil || m.Memory == 0 {
+		return nil
 	}
-	if fit.MaxBatch >= m.Batch {
-		return nil, nil
+	fit, err := m.Arch.MaxBatch(longest, m.Memory, 1, m.Serving.Format)
+	if err != nil || fit.MaxBatch >= m.Batch {
+		return err
 	}
 	need := fit.Weights + float64(m.Batch)*fit.PerSeq
-	return []string{fmt.Sprintf("%s with a batch of %d at %d tokens needs %.4g GB, and %g x %s have %.4g GB: %d sequences fit, %.4g GB are missing",
-		m.Name, m.Batch, longest, need/1e9, m.Serving.Device.Chips, h.Name, fit.Usable/1e9, fit.MaxBatch, (need-fit.Usable)/1e9)}, nil
+	return fault.New(fault.Limit, op, m.Name, "a batch of %d at %d tokens needs %.4g GB, and %s have %.4g GB: %.4g GB are missing", m.Batch, longest, need/1e9, m.Device, fit.Usable/1e9, (need-fit.Usable)/1e9).
+		Fix("a batch of %d fits; or take more chips, or fewer bytes a weight", fit.MaxBatch)
+}
+
+// Why joules and USD are not known where nobody asked for them.
+const (
+	noPower = "no watts, load and PUE are given"
+	noPrice = "no price is given"
+)
+
+// Unknown says which units are not known, and why, once for all settings; those that
+// nobody asked for are left out.
+func (r *Report) Unknown() []string {
+	var out []string
+	for _, u := range Units() {
+		for i := range r.Settings {
+			if why, ok := r.Settings[i].Absent[u]; ok && why != noPower && why != noPrice {
+				if text := fmt.Sprintf("%s are not known: %s", u, why); !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // warnings say what a reader of the rows should know.

@@ -330,6 +330,9 @@ func number(v any) float64 {
 
 // String names a setting by its axes.
 func (s *Setting) String() string {
+	if len(s.Axes) == 0 {
+		return "all"
+	}
 	parts := make([]string, len(s.Axes))
 	for i, a := range s.Axes {
 		parts[i] = fmt.Sprintf("%s=%v", a.Name, a.Value)
