@@ -80,6 +80,7 @@ func newYieldReport(r *yield.Report, runs []string, quality string) yieldReport 
 type yieldFlags struct {
 	request    yield.Request
 	serving    servingFlags
+	model      string
 	values, by string
 	atLeast    float64
 }
@@ -126,9 +127,9 @@ threw away is counted for the whole run.`,
 	f.Float64Var(&q.Level, "level", 0.95, "confidence of the intervals, in (0, 1)")
 	f.StringVar(&q.Price, "price", "", "price of tokens: a name of lab cost prices")
 	f.BoolVar(&q.BatchPrices, "batch-prices", false, "take the rates of the vendor's batch endpoint")
-	f.StringVar(&q.Setup.Model, "model", "", "compute FLOP and seconds of the same tokens for this one of lab cost models")
+	f.StringVar(&y.model, "model", "", "compute FLOP and seconds of the same tokens for this one of lab cost models")
 	f.Int64Var(&q.Batch, "batch", 0, "sequences that --model decodes together (default 1)")
-	y.serving.flags(cmd)
+	y.serving.setupFlags(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
@@ -179,13 +180,9 @@ func (y *yieldFlags) settle(cmd *cobra.Command) error {
 		}
 		q.Quality.Values = t
 	}
-	model := q.Setup.Model
 	var err error
-	if q.Setup, err = y.serving.setup(cmd); err != nil {
-		return err
-	}
-	q.Setup.Model = model
-	return nil
+	q.Setup, err = y.serving.setup(cmd, y.model)
+	return err
 }
 
 func (y *yieldFlags) answer(t *tables.Tables, args []string) (*yield.Report, error) {

@@ -94,7 +94,7 @@ func TestEveryJSONFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := map[string]bool{}
-	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, scoreReport{}, perplexityReport{}, throughputReport{}, calibrateReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}, modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}, quantizeReport{}, sweepReport{}, planReport{}, runReport{}, sampleJSON{}, diffReport{}, rerunReport{}, compareReport{}, replayReport{}, store.Entry{}, costHardwareReport{}, costModelsReport{}, costPricesReport{}, yieldReport{}, costVerifyReport{}} {
+	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, scoreReport{}, perplexityReport{}, throughputReport{}, calibrateReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}, modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}, quantizeReport{}, sweepReport{}, planReport{}, runReport{}, sampleJSON{}, diffReport{}, rerunReport{}, compareReport{}, replayReport{}, store.Entry{}, costHardwareReport{}, costModelsReport{}, costPricesReport{}, yieldReport{}, costVerifyReport{}, costEstimateReport{}, costBreakevenReport{}, costFrontierReport{}, costFitReport{}} {
 		jsonFields(reflect.TypeOf(v), fields, map[reflect.Type]bool{})
 	}
 	if len(fields) < 60 {

@@ -270,7 +270,7 @@ func times(a *Answer, r *Request) error {
 // band writes an uncertain number for a line of assumptions.
 func band(u cost.Uncertain) string {
 	if u.IsKnown() {
-		return fmt.Sprintf("%.4g", u.Median)
+		return Number(u.Median)
 	}
-	return fmt.Sprintf("%.4g [%.4g, %.4g]", u.Median, u.Lo, u.Hi)
+	return fmt.Sprintf("%s [%s, %s]", Number(u.Median), Number(u.Lo), Number(u.Hi))
 }

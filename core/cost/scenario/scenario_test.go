@@ -300,13 +300,13 @@ func TestAFrontierHasBandsAndMarks(t *testing.T) {
 
 func TestUncertainReadsCommandLines(t *testing.T) {
 	for text, want := range map[string][3]float64{"0.4": {0.4, 0.4, 0.4}, "4..9": {6, 4, 9}, "1..2..8": {2, 1, 8}, "2e6": {2e6, 2e6, 2e6}, "1e3..4e3": {2e3, 1e3, 4e3}} {
-		u, err := Uncertain(text)
+		u, err := Uncertain(text, false)
 		if err != nil || math.Abs(u.Median-want[0]) > 1e-12*want[0] || u.Lo != want[1] || u.Hi != want[2] {
 			t.Errorf("%s: %+v, %v", text, u, err)
 		}
 	}
 	for _, text := range []string{"", "x", "1..", "1..2..3..4", "2..1", "0..1", "1x", "3..2..4", "NaN..2"} {
-		if u, err := Uncertain(text); err == nil {
+		if u, err := Uncertain(text, false); err == nil {
 			t.Errorf("%q was read as %+v", text, u)
 		}
 	}

@@ -240,8 +240,8 @@ func (r *Resolved) Request(prompt, cached, output, samples, batch int64, d Draws
 
 // Uncertain reads a number of a command line: "0.4" is known, "0.3..0.5" an
 // interval, "0.3..0.4..0.5" the 5% point, the median and the 95% point. The ends of an
-// interval are above 0.
-func Uncertain(text string) (cost.Uncertain, error) {
+// interval are above 0; with growth they are shares above −1, see [Growth].
+func Uncertain(text string, growth bool) (cost.Uncertain, error) {
 	var x []float64
 	for _, part := range strings.Split(text, "..") {
 		v, err := strconv.ParseFloat(part, 64)
@@ -249,6 +249,9 @@ func Uncertain(text string) (cost.Uncertain, error) {
 			return cost.Uncertain{}, usage("cost", "%s is no number", fault.Quote(text, 40)).Fix("write 0.4, an interval 0.3..0.5, or 0.3..0.4..0.5 with the median in the middle")
 		}
 		x = append(x, v)
+	}
+	if growth {
+		return Growth(x)
 	}
 	return Between(x)
 }

@@ -142,7 +142,7 @@ func (q *Request) check() error {
 	if q.Batch < 0 {
 		return fault.New(fault.Usage, op, "batch", "%d is below 1", q.Batch)
 	}
-	if s.Model == "" && s.Arch == nil && (q.Batch != 0 || s.BytesPerWeight != 0 || s.BytesPerElement != 0 || s.Compute != nil || s.Weights != nil || s.Cache != nil || s.Offset != nil) {
+	if s.Model == "" && s.Arch == nil && (q.Batch != 0 || s.BytesPerWeight != 0 || s.BytesPerElement != 0 || s.Compute != nil || s.Weights != nil || s.Cache != nil || s.Offset != nil || s.Usable != 0 || s.MaxContext != 0) {
 		return fault.New(fault.Usage, op, "", "a batch, bytes, efficiencies and an offset are of another model, and none is named").Fix("name a model of the table: lab cost models")
 	}
 	return nil
