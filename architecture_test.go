@@ -45,6 +45,8 @@ var allowed = []struct {
 	{"core/plugin/host", []string{"core/dist", "core/plugin/...", "google.golang.org/...", "github.com/hashicorp/...", "golang.org/x/sys/..."}},
 	{"core/bandwidth", []string{"golang.org/x/sys/..."}},
 	{"core/machine", []string{"core/bandwidth", "golang.org/x/sys/..."}},
+	{"core/cost/steptime", []string{"gonum.org/v1/gonum/..."}},
+	{"core/profile", []string{"core/cost/steptime", "core/machine", "core/plugin/bench", "core/plugin/host", "core/plugin/model"}},
 	{"core/trace", []string{"core/dist"}},
 	{"core/chain", []string{"core/dist", "core/seed", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/generate", []string{"core/chain", "core/dist", "core/seed", "core/trace", "core/plugin/model"}},
