@@ -74,6 +74,8 @@ type sample struct {
 	steps   int
 	loose   bool      // the seed could have changed a step
 	passes  []*Branch // further model passes
+	cost    trace.Cost
+	calls   int // of one token, that it took part in
 }
 
 func newBatch(e *Engine, feed Feed, opt Options) *batch {
@@ -161,8 +163,10 @@ func (b *batch) admit(ctx context.Context) error {
 	}
 	starting := b.waiting[:n]
 	b.waiting = b.waiting[n:]
-	failed, err := b.prefill(ctx, starting)
+	var took model.Usage
+	failed, evaluated, err := b.prefill(ctx, &took, starting)
 	if err != nil {
+		b.usage = b.usage.Add(took)
 		return err
 	}
 	var started []*sample
@@ -181,6 +185,9 @@ func (b *batch) admit(ctx context.Context) error {
 		assign(&b.rows[s.place], t.row)
 		b.live = append(b.live, s)
 		started = append(started, s)
+	}
+	b.payPrompts(took, evaluated, started)
+	for _, s := range started {
 		if err := b.follow(ctx, s); err != nil {
 			return err
 		}
@@ -200,8 +207,9 @@ func (b *batch) admit(ctx context.Context) error {
 }
 
 // prefill evaluates the prompts of the given jobs that no trunk holds yet, and
-// returns why those that cannot be evaluated cannot.
-func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]error, err error) {
+// returns why those that cannot be evaluated cannot, and how many tokens of the
+// others were.
+func (b *batch) prefill(ctx context.Context, usage *model.Usage, jobs []waiting) (failed map[string]error, evaluated map[*trunk]int, err error) {
 	var prompts [][]int32
 	var fresh []*trunk
 	var names []string
@@ -213,7 +221,7 @@ func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]
 		tokens, err := b.e.tokens(ctx, w.Job)
 		if err != nil {
 			if k := fault.KindOf(err); k != fault.Usage && k != fault.Limit {
-				return nil, err
+				return nil, nil, err
 			}
 			failed[w.key] = err // of this prompt alone
 			continue
@@ -226,15 +234,17 @@ func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]
 		}
 		fresh, names, prompts = append(fresh, t), append(names, w.key), append(prompts, tokens)
 	}
-	prefixes, err := b.e.prefill(ctx, &b.usage, prompts...)
+	prefixes, tokens, err := b.e.prefill(ctx, usage, prompts...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	evaluated = map[*trunk]int{}
 	for i, t := range fresh {
 		t.prefix = prefixes[i]
 		b.trunks[names[i]] = t
+		evaluated[t] = tokens[i]
 	}
-	return failed, nil
+	return failed, evaluated, nil
 }
 
 // sampleAll runs each live sample's chain over its row and accepts the token.
@@ -402,7 +412,7 @@ func (b *batch) close() {
 			if !s.ended {
 				b.finish(s)
 			}
-			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Scores: s.scores, Warning: s.warning()})
+			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Cost: s.cost, Scores: s.scores, Warning: s.warning()})
 		}
 		s.leave()
 	}

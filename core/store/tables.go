@@ -89,11 +89,15 @@ type tables struct {
 	steps   *table[stepRow] // nil without a ledger
 	stages  *table[stageRow]
 	scores  *scoreTable // nil when none are kept
+	costs   *table[costRow]
 }
 
 func newTables(dir string, m *Manifest) (t *tables, err error) {
 	t = &tables{}
 	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil {
+		return t, err
+	}
+	if t.costs, err = newTable[costRow](filepath.Join(dir, CostsFile)); err != nil {
 		return t, err
 	}
 	if m.Scores != "" {
@@ -114,6 +118,11 @@ func newTables(dir string, m *Manifest) (t *tables, err error) {
 func (t *tables) add(r *Record) error {
 	if err := t.samples.add(newSampleRow(r)); err != nil {
 		return err
+	}
+	if r.Cost != nil {
+		if err := t.costs.add(newCostRow(r)); err != nil {
+			return err
+		}
 	}
 	if t.scores != nil {
 		if err := t.scores.add(r); err != nil {
@@ -139,9 +148,9 @@ func (t *tables) add(r *Record) error {
 // finish moves the tables into place, that of samples last: where it is, the
 // others are.
 func (t *tables) finish(dir string) error {
-	var paths []string
-	var err error
-	if t.scores != nil {
+	paths := []string{t.costs.path}
+	err := t.costs.finish()
+	if err == nil && t.scores != nil {
 		paths = append(paths, t.scores.path)
 		err = t.scores.finish()
 	}
@@ -171,6 +180,7 @@ func (t *tables) drop() {
 	t.steps.drop()
 	t.stages.drop()
 	t.scores.drop()
+	t.costs.drop()
 }
 
 // complete reports whether a folder has its tables and needs no log.

@@ -11,6 +11,7 @@ import (
 	"lab/core/cost/tables"
 	"lab/core/fault"
 	"lab/core/script"
+	"lab/core/table"
 )
 
 // Env is what the module needs from its surroundings.
@@ -20,6 +21,8 @@ type Env struct {
 	Tables func() (*tables.Tables, error)
 	// Today returns the day for which prices are wanted.
 	Today func() tables.Date
+	// Table returns a table as the module table has it; nil: there is none, and no yield.
+	Table func(*table.Table) any
 }
 
 // Module returns the module "cost".
@@ -34,7 +37,7 @@ func Module(env *Env) script.Module {
 			"formula and how far to trust them. Where an uncertain number is accepted, 0.4 is known, [0.3, 0.5] an interval and {median: 0.4, lo: 0.3, hi: 0.5} has its 5 and 95% points; results then have bands. " +
 			"docs/cost.md explains the formulas.",
 		Classes: []script.Class{Quantity{}.Class()},
-		Members: members,
+		Members: append(members, env.yieldMember()),
 	}
 }
 

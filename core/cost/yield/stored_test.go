@@ -100,7 +100,7 @@ func TestCellsOfOneSettingAreOne(t *testing.T) {
 		t.Fatalf("%+v", j)
 	}
 	cold, hot := &j.Settings[0], &j.Settings[1]
-	if cold.String() != "temperature=0.5" || len(cold.Prompts) != 2 || cold.attempts() != 6 || cold.Failed != 0 || hot.attempts() != 5 || hot.Failed != 1 {
+	if cold.String() != "temperature=0.5" || len(cold.Prompts) != 2 || cold.Attempts() != 6 || cold.Failed != 0 || hot.Attempts() != 5 || hot.Failed != 1 {
 		t.Fatalf("%v, %v", cold, hot)
 	}
 	if got := cold.Prompts[0].Attempts[2]; got.Value != 1 { // of 5 tokens: it ended

@@ -119,6 +119,7 @@ func (*Run) Class() script.Class {
 				})
 			},
 		},
+		tableOf("costs", "Returns what every sample took, a row each, with what the grid varies; docs/runs.md has the columns. Measured, so it differs from run to run.", results.Costs),
 		tableOf("steps", "Returns a row for every generated token, with what the grid varies; docs/runs.md has the columns.", results.Steps),
 		tableOf("stages", "Returns a row for every stage of every step, with what the grid varies; docs/runs.md has the columns.", results.Stages),
 	}}
@@ -149,6 +150,35 @@ func (r *Run) table(c *script.Call, read func() (*table.Table, error)) (any, err
 		return nil, err
 	}
 	return r.env.Table(t), nil
+}
+
+// Stored returns the run for modules that read it themselves.
+func (r *Run) Stored() *store.Stored { return r.stored }
+
+// Name is that of its folder.
+func (r *Run) Name() string { return filepath.Base(r.stored.Dir) }
+
+// Judgement is what a function of a script returned for a sample.
+type Judgement struct {
+	Cell, Sample int64
+	Value        any
+}
+
+// Judge calls f with every sample of the run and the settings of its cell, in their
+// order.
+func (r *Run) Judge(c *script.Call, f *script.Func) ([]Judgement, error) {
+	var out []Judgement
+	err := r.read(func(cell int, samples []*Sample) error {
+		for _, s := range samples {
+			v, err := f.Call(c.Context(), s, r.cells[cell])
+			if err != nil {
+				return err
+			}
+			out = append(out, Judgement{int64(cell), int64(s.Sample.Sample), v})
+		}
+		return nil
+	})
+	return out, err
 }
 
 // String implements fmt.Stringer.
@@ -218,7 +248,7 @@ func (r *Run) read(visit func(cell int, samples []*Sample) error) error {
 		}
 		if rec.Failure == "" {
 			chain, _ := r.cells[cell]["chain"].(string)
-			of = append(of, &Sample{Sample: &rec.Trace, chain: chain})
+			of = append(of, &Sample{Sample: &rec.Trace, chain: chain, cost: rec.Cost})
 		}
 		return nil
 	})
