@@ -184,7 +184,7 @@ func importMember(e *Env) script.Member {
 			{Name: "settings", Type: script.String(), Meaning: "flags, JSON, or the lines of a Modelfile"},
 		},
 		Func: func(c *script.Call) (any, error) {
-			if err := outsideApply(c); err != nil {
+			if err := OutsideApply(c); err != nil {
 				return nil, err
 			}
 			in, err := systems.Import(c.String("system"), c.String("settings"))
