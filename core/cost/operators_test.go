@@ -8,7 +8,7 @@ func TestOperatorsAddUpToTheStep(t *testing.T) {
 	for name, text := range map[string]string{"dense": dense, "mixed": mixed, "latent": latent} {
 		for _, batch := range []int64{1, 8, 4096} {
 			a := parse(t, text)
-			s := Serving{Format: Format{Weight: 2, Cache: 1, Activation: 2}, Device: device, Efficiency: Efficiency{0.5, 0.8, 0.4}, Routing: Expected}
+			s := Serving{Format: Format{Weight: 2, Cache: 1}, Device: device, Efficiency: Efficiency{0.5, 0.8, 0.4}, Routing: Expected}
 			list, err := a.Operators(100, batch, s)
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestOperatorsAddUpToTheStep(t *testing.T) {
 func TestDecodeAttentionStaysMemoryBoundWhateverTheBatch(t *testing.T) {
 	a := parse(t, dense)
 	for _, batch := range []int64{1, 1 << 20} {
-		list, err := a.Operators(1000, batch, Serving{Format: Format{2, 2, 2}, Device: device, Efficiency: Floor()})
+		list, err := a.Operators(1000, batch, Serving{Format: Format{2, 2}, Device: device, Efficiency: Floor()})
 		if err != nil {
 			t.Fatal(err)
 		}

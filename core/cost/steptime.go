@@ -179,7 +179,7 @@ func (a *Arch) StepsWork(start, n, batch int64, f Format, r Routing) (Work, erro
 		Linear:    steps * 2 * b * a.counts().matmul,
 		Attention: b * a.attention(float64(start), steps, Convention{Absorbed: true}),
 		Weights:   steps * f.Weight * a.touched(r, b),
-		Cache:     steps * b * (a.cachePerToken()*f.Cache + float64(a.Model)*f.Activation),
+		Cache:     steps * b * (a.cachePerToken()*f.Cache + float64(a.Model)*f.Weight),
 	}
 	for i := range a.Layers {
 		t := &a.Layers[i].Attention

@@ -36,7 +36,7 @@ func TestAFloorIsBelowEveryFit(t *testing.T) {
 
 func TestAStepIsMadeOfItsBytes(t *testing.T) {
 	a := parse(t, dense)
-	s := Serving{Format: Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: Floor(), Routing: Expected}
+	s := Serving{Format: Format{Weight: 2, Cache: 2}, Device: device, Efficiency: Floor(), Routing: Expected}
 	b, err := a.StepBytes(100, 8, s.Format, Expected)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAStepIsMadeOfItsBytes(t *testing.T) {
 
 func TestManyStepsAreTheSumOfEach(t *testing.T) {
 	for name, text := range map[string]string{"dense": dense, "mixed": mixed, "latent": latent} {
-		a, f := parse(t, text), Format{Weight: 2, Cache: 1, Activation: 4}
+		a, f := parse(t, text), Format{Weight: 2, Cache: 1}
 		var sum Work
 		for i := int64(1); i <= 50; i++ {
 			w, err := a.StepWork(7+i, 3, f, Expected)
@@ -74,7 +74,7 @@ func TestManyStepsAreTheSumOfEach(t *testing.T) {
 
 func TestAPromptInOneChunkIsThePrefill(t *testing.T) {
 	a := parse(t, dense)
-	s := Serving{Format: Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: Floor(), Routing: Expected}
+	s := Serving{Format: Format{Weight: 2, Cache: 2}, Device: device, Efficiency: Floor(), Routing: Expected}
 	whole := got(t)(a.Prompt(Prefill{New: 64}, 0, s))
 	near(t, "a chunk longer than the prompt", got(t)(a.Prompt(Prefill{New: 64}, 100, s)), whole, 0)
 	if parts := got(t)(a.Prompt(Prefill{New: 64}, 8, s)); !(parts > whole) {
@@ -130,7 +130,7 @@ func TestOneChipTalksToNobody(t *testing.T) {
 // Every point that is marked has a better one that fits, and no other has.
 func TestTheFrontierMarksWhatIsDominated(t *testing.T) {
 	a := parse(t, dense)
-	s := Serving{Format: Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: Floor(), Routing: Expected, Offset: 1e-4}
+	s := Serving{Format: Format{Weight: 2, Cache: 2}, Device: device, Efficiency: Floor(), Routing: Expected, Offset: 1e-4}
 	batches := []int64{64, 1, 2, 4, 4, 8, 4096, 1 << 30}
 	points, fit, err := a.Frontier(200, batches, 2e7, 0.9, s)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestTheFrontierMarksWhatIsDominated(t *testing.T) {
 
 func TestMemorySaysWhatIsMissing(t *testing.T) {
 	a := parse(t, dense)
-	f := Format{Weight: 2, Cache: 2, Activation: 2}
+	f := Format{Weight: 2, Cache: 2}
 	one := got(t)(a.Cache(100, 1, 2))
 	weights := 2 * float64(size(t, a).Total)
 	for _, n := range []int64{0, 1, 7} {

@@ -189,7 +189,7 @@ type stepInputs struct {
 // decodeStep leaves the rows of the embedding out, as the schema's decode_step
 // does.
 func decodeStep(in stepInputs) (map[string]value, error) {
-	b, err := in.Arch.StepBytes(in.Context, in.Batch, format(in.Weight, in.Cache), cost.Expected)
+	b, err := in.Arch.StepBytes(in.Context, in.Batch, cost.Format{Weight: in.Weight, Cache: in.Cache}, cost.Expected)
 	if err != nil {
 		return nil, err
 	}

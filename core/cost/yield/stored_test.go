@@ -266,7 +266,7 @@ func TestTokensOnAnotherModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: cost.Floor()}
+	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2}, Device: device, Efficiency: cost.Floor()}
 	j, err := Stored(plain().store(t), Quality{Name: "length_tokens"}, Pricing{As: &Served{Name: "llama-3-8b", Arch: arch, Serving: serving, Batch: 4}}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
