@@ -101,6 +101,8 @@ func (env *Env) answerMembers() []script.Member {
 			Options: append([]script.Param{tokens("prompt", "new tokens of the prompt", 1, -1), tokens("output", "tokens of each completion", 1, -1), tokens("cached", "tokens of the prompt before them that a cache holds", 0, 0),
 				{Name: "samples", Type: script.Int(), Default: int64(1), Range: script.AtLeast(1), Meaning: "completions of the prompt, as for best-of-n or a vote"},
 				{Name: "batch", Type: script.Int(), Range: script.AtLeast(1), Meaning: "sequences that decode together; left out, those of the request alone"},
+				{Name: "judge", Type: script.Bool(), Default: false, Meaning: "each completion is scored once, with its prompt, by the same model"},
+				{Name: "draft", Type: script.Map(script.Any()), Meaning: "speculative decoding: {acceptance, length, cost, operations, verify} as in speculative"},
 				attentionOption,
 				{Name: "price", Type: script.Either(script.String(), script.Map(script.Any())).Called("name or map"), Meaning: "a name of lab cost prices, or {input, output, cached, cache_write, batch_input, batch_output, as_of, source} in USD per million tokens"},
 				{Name: "batch_price", Type: script.Bool(), Default: false, Meaning: "the prices of the provider's batch endpoint"},
@@ -132,7 +134,10 @@ func (env *Env) estimate(c *script.Call) (any, error) {
 		batch = c.Int("batch")
 	}
 	q := r.Request(c.Int("prompt"), c.Int("cached"), c.Int("output"), c.Int("samples"), batch, draws(c))
-	q.Convention, q.Batched = convention(c), c.Bool("batch_price")
+	q.Convention, q.Batched, q.Judge = convention(c), c.Bool("batch_price"), c.Bool("judge")
+	if q.Draft, err = draftOf(c); err != nil {
+		return nil, err
+	}
 	var more []string
 	if q.Price, _, more, err = env.price(c, "price", q.Prompt+q.Cached); err != nil {
 		return nil, err
@@ -193,4 +198,23 @@ func (env *Env) breakeven(c *script.Call) (any, error) {
 	}
 	warn(c, warnings)
 	return record("breakeven", a, map[string]any{"sentence": b.Sentence(a), "warnings": append([]string{}, warnings...)}), nil
+}
+
+// draftOf reads the option draft.
+func draftOf(c *script.Call) (*cost.Draft, error) {
+	if !c.Given("draft") {
+		return nil, nil
+	}
+	p := pick(c, "draft", "acceptance", "length", "cost", "operations", "verify")
+	d := cost.Draft{Accept: p.must("acceptance"), Length: int64(p.must("length")), Cost: p.must("cost"), Verify: 1}
+	if n := p.must("length"); n != math.Trunc(n) || math.Abs(n) > 1<<20 {
+		p.wrong("length = %g is no number of tokens", n)
+	}
+	if v, ok := p.number("operations"); ok {
+		d.OpRatio = v
+	}
+	if v, ok := p.number("verify"); ok {
+		d.Verify = v
+	}
+	return &d, p.done()
 }
