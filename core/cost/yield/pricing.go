@@ -61,7 +61,7 @@ func (p *Pricing) Check() error {
 // pricer prices the attempts of one setting.
 type pricer struct {
 	*Pricing
-	counters
+	rates
 	search bool
 	known  map[Unit]Source
 	absent map[Unit]string
@@ -69,35 +69,38 @@ type pricer struct {
 }
 
 // of returns the pricer of a setting, which knows of each unit how it is known, or why
-// it is not.
-func (p *Pricing) of(g *group, c counters) *pricer {
-	r := &pricer{Pricing: p, counters: c, search: g.search != "", known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
-	if r.search && c.why != "" {
-		r.absent[Tokens] = c.why
-	} else if r.search {
-		r.known[Tokens] = Source{cost.Measured, c.note}
-	} else {
+// it is not. rate is that of the setting's model.
+func (p *Pricing) of(g *group, rate rates) *pricer {
+	r := &pricer{Pricing: p, rates: rate, search: g.search != "", known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
+	note := "counted by the backend: decoding of each sample, prompts at the model's rate, as if samples shared nothing but the prompt"
+	switch {
+	case !r.search:
 		r.known[Tokens] = Source{cost.Exact, "tokens of prompt and completion"}
+	case rate.counted:
+		note = "counted by the backend: all that the search evaluated"
+		r.known[Tokens] = Source{cost.Measured, note}
+	default:
+		r.absent[Tokens] = noCost
 	}
 	counts := func(u Unit, rate float64) {
 		switch {
-		case c.why != "":
-			r.absent[u] = c.why
+		case !r.counted:
+			r.absent[u] = noCost
 		case rate == 0:
-			r.absent[u] = "the backend counts none"
+			r.absent[u] = noCount
 		default:
-			r.known[u] = Source{cost.Measured, c.note}
+			r.known[u] = Source{cost.Measured, note}
 		}
 	}
 	switch m := p.As; {
 	case m == nil:
-		counts(FLOP, c.flop+c.attemptFLOP)
-		counts(Seconds, c.ownSeconds+c.attemptSeconds)
+		counts(FLOP, rate.flop)
+		counts(Seconds, rate.promptSeconds+rate.ownSeconds)
 	case r.has(Tokens):
 		r.known[FLOP] = Source{cost.Exact, "F3 and F4 of " + m.Name + ", " + cost.Convention{}.String()}
 		r.known[Seconds] = Source{m.Serving.Efficiency.Kind(), fmt.Sprintf("F9 and F12 of %s, batch %d, %s", m.Name, m.Batch, m.Note)}
 	default:
-		r.absent[FLOP], r.absent[Seconds] = c.why, c.why
+		r.absent[FLOP], r.absent[Seconds] = noCost, noCost
 	}
 	from := func(u, needs Unit, given bool, otherwise, note string) {
 		switch {
@@ -139,21 +142,17 @@ func (r *pricer) has(u Unit) bool { _, ok := r.known[u]; return ok }
 func (r *pricer) spend(w work) (out [units]Spend, err error) {
 	own := float64(w.output) // tokens that were generated, those thrown away too
 	out[Tokens] = Spend{float64(w.prompt), own}
-	if r.search {
-		own = max(r.tokens-float64(w.prompt), own)
-		out[Tokens] = Spend{Own: r.tokens}
+	if r.search && r.counted {
+		tokens, seconds, flop := searched(w.cost)
+		own = max(tokens+w.cost.CachedTokens-float64(w.prompt), own)
+		out[Tokens], out[Seconds], out[FLOP] = Spend{Own: tokens}, Spend{Own: seconds}, Spend{Own: flop}
+	} else if r.counted {
+		out[Seconds], out[FLOP] = r.taken(w)
 	}
-	switch {
-	case r.As != nil && r.has(Tokens):
+	if r.As != nil && r.has(Tokens) {
 		if out[FLOP], out[Seconds], err = r.serve(w, own); err != nil {
 			return out, err
 		}
-	case r.search:
-		out[FLOP], out[Seconds] = Spend{Own: r.attemptFLOP}, Spend{Own: r.attemptSeconds}
-	default:
-		steps := max(own-1, 0) // the first token comes with the prompt
-		out[FLOP] = Spend{r.flop * float64(w.prompt), r.flop * steps}
-		out[Seconds] = Spend{r.promptSeconds * float64(w.prompt), r.ownSeconds * steps}
 	}
 	if r.has(Joules) {
 		perSecond, err := cost.Energy(1, *r.Power)

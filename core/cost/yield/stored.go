@@ -11,6 +11,7 @@ import (
 	"lab/core/results"
 	"lab/core/store"
 	"lab/core/table"
+	"lab/core/trace"
 )
 
 // Quality says what an answer is worth.
@@ -82,7 +83,7 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 			c.failed++
 			return nil
 		}
-		w := work{prompt: int64(r.PromptTokens), output: int64(len(r.Trace.Tokens)), value: math.NaN()}
+		w := work{prompt: int64(r.PromptTokens), output: int64(len(r.Trace.Tokens)), value: math.NaN(), cost: r.Cost}
 		if values != nil {
 			w.value = values(r.Cell, r.Sample)
 			if !math.IsNaN(w.value) {
@@ -103,9 +104,12 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 	if len(groups) == 0 {
 		return nil, fault.New(fault.Data, op, run.Dir, "it has no samples yet")
 	}
-	counters := countersOf(run, groups)
+	rate, err := ratesOf(groups)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		price := p.of(g, counters)
+		price := p.of(g, rate[g.model])
 		s := Setting{Axes: g.axes, Known: price.known, Absent: price.absent}
 		at := map[string]int{}
 		for _, c := range g.cells {
@@ -141,16 +145,18 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 
 // cellInfo is what is to be known of a cell.
 type cellInfo struct {
-	cell           int
-	prompt, search string
-	axes           []Axis // without prompt and seed
-	failed         int
+	cell                  int
+	prompt, search, model string
+	axes                  []Axis // without prompt and seed
+	failed                int
 }
 
-// work is one sample: its tokens and its value.
+// work is one sample: its tokens, its value and what it took, nil where it does not
+// say.
 type work struct {
 	prompt, output int64
 	value          float64
+	cost           *trace.Cost
 }
 
 func readCells(run *store.Stored) ([]cellInfo, error) {
@@ -177,6 +183,7 @@ func readCells(run *store.Stored) ([]cellInfo, error) {
 		c := &out[n]
 		c.prompt, _ = row["prompt"].(string)
 		c.search, _ = row["search"].(string)
+		c.model, _ = row["model"].(string)
 		for _, name := range run.Manifest.Axes {
 			if name != "prompt" && name != "seed" {
 				c.axes = append(c.axes, Axis{name, row[name]})
@@ -188,10 +195,10 @@ func readCells(run *store.Stored) ([]cellInfo, error) {
 
 // group is the cells of a setting.
 type group struct {
-	axes   []Axis
-	search string
-	cells  []*cellInfo
-	works  []work
+	axes          []Axis
+	search, model string
+	cells         []*cellInfo
+	works         []work
 }
 
 func settingsOf(cells []cellInfo, works map[*cellInfo][]work) []*group {
@@ -202,13 +209,13 @@ func settingsOf(cells []cellInfo, works map[*cellInfo][]work) []*group {
 		if len(works[c]) == 0 && c.failed == 0 {
 			continue
 		}
-		key := fmt.Sprintf("%q", c.search)
+		key := fmt.Sprintf("%q %q", c.search, c.model)
 		for _, a := range c.axes {
 			key += fmt.Sprintf(" %q=%T:%q", a.Name, a.Value, fmt.Sprint(a.Value))
 		}
 		g := at[key]
 		if g == nil {
-			g = &group{axes: c.axes, search: c.search}
+			g = &group{axes: c.axes, search: c.search, model: c.model}
 			at[key] = g
 			out = append(out, g)
 		}

@@ -21,8 +21,9 @@ type grid struct {
 	temperature []any
 	prompt      []any
 	search      []any
+	model       []any
 	lengths     [][]int
-	sessions    []store.Session
+	cost        func(cell, sample, length int) *trace.Cost
 }
 
 func (g grid) store(t *testing.T) *store.Stored {
@@ -35,9 +36,15 @@ func (g grid) store(t *testing.T) *store.Stored {
 			g.search[i] = ""
 		}
 	}
+	if g.model == nil {
+		g.model = make([]any, n)
+		for i := range g.model {
+			g.model[i] = "tiny"
+		}
+	}
 	axes := []string{"prompt", "temperature"}
 	r, err := store.Create(dir, store.Manifest{Name: "test", Spec: json.RawMessage("{}"), Axes: axes, Cells: n, Samples: len(g.lengths[0]), Used: json.RawMessage("{}"), Lab: "test"},
-		[]store.Column{{Name: "prompt", Values: g.prompt}, {Name: "search", Values: g.search}, {Name: "temperature", Values: g.temperature}})
+		[]store.Column{{Name: "prompt", Values: g.prompt}, {Name: "model", Values: g.model}, {Name: "search", Values: g.search}, {Name: "temperature", Values: g.temperature}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +61,9 @@ func (g grid) store(t *testing.T) *store.Stored {
 				if length%2 == 1 {
 					stop = trace.EndOfText
 				}
+				if g.cost != nil {
+					rec.Cost = g.cost(cell, i, length)
+				}
 				rec.Trace = trace.Sample{Sample: uint64(i), Tokens: tokens, Text: strings.Repeat("x", length), Stop: trace.Stop{Reason: stop}}
 			}
 			if err := r.Put(rec); err != nil {
@@ -64,34 +74,31 @@ func (g grid) store(t *testing.T) *store.Stored {
 	if _, err := r.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	if len(g.sessions) == 0 {
-		g.sessions = []store.Session{{}}
-	}
-	if err := r.Close(g.sessions[0]); err != nil {
+	if err := r.Close(store.Session{}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Sessions = g.sessions
 	return s
 }
 
-// counted is a session that generated so many samples at 1 ms a prompt token, 10 ms a
-// generated one and 1,000 FLOP each.
-func counted(finished int) store.Session {
-	return store.Session{Finished: finished, Usage: json.RawMessage(`{"prefill_tokens": 32, "decode_tokens": 100, "prefill_seconds": 0.032, "decode_seconds": 1, "flops": 132000}`)}
+// alone is what a sample took that shared nothing but the prompt with two others: 1 ms
+// a prompt token, 10 ms a generated one but the first, and 1,000 FLOP each.
+func alone(_, sample, length int) *trace.Cost {
+	steps := float64(length - 1)
+	return &trace.Cost{PrefillTokens: 8.0 / 3, CachedTokens: 16.0 / 3, PrefillSeconds: 0.008 / 3, DecodeTokens: steps, DecodeSeconds: 0.01 * steps, FLOPs: 1000 * (steps + 8.0/3)}
 }
 
 // plain is two temperatures at two prompts, three samples each, one of which failed.
-func plain(sessions ...store.Session) grid {
+func plain(cost func(cell, sample, length int) *trace.Cost) grid {
 	return grid{temperature: []any{0.5, 0.5, 1.0, 1.0}, prompt: []any{"a", "b", "a", "b"},
-		lengths: [][]int{{3, 4, 5}, {4, 4, 4}, {9, 7, -1}, {6, 6, 7}}, sessions: sessions}
+		lengths: [][]int{{3, 4, 5}, {4, 4, 4}, {9, 7, -1}, {6, 6, 7}}, cost: cost}
 }
 
 func TestCellsOfOneSettingAreOne(t *testing.T) {
-	run := plain(counted(6), counted(5)).store(t)
+	run := plain(alone).store(t)
 	j, err := Stored(run, Quality{Name: "ended"}, Pricing{}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
@@ -125,13 +132,77 @@ func TestCellsOfOneSettingAreOne(t *testing.T) {
 	}
 }
 
-// Amounts that nobody counted, or that cannot be told apart, are absent with the
-// reason, and no row has them.
+// What a sample shared with others is what it would have taken alone: tokens that
+// two samples had in common are paid for by halves, and count as whole ones here. Further passes
+// are tokens of its own.
+func TestSharedCallsCountAsWholeOnes(t *testing.T) {
+	halves := func(cell, sample, length int) *trace.Cost {
+		c := alone(cell, sample, length)
+		c.DecodeTokens, c.DecodeSeconds = c.DecodeTokens/2, c.DecodeSeconds/2
+		c.FLOPs = 1000 * (c.PrefillTokens + c.DecodeTokens)
+		return c
+	}
+	guided := func(cell, sample, length int) *trace.Cost {
+		c := alone(cell, sample, length)
+		c.DecodeTokens, c.DecodeSeconds = c.DecodeTokens*2, c.DecodeSeconds*2
+		c.FLOPs = 1000 * (c.PrefillTokens + c.DecodeTokens)
+		return c
+	}
+	for _, row := range []struct {
+		name   string
+		cost   func(cell, sample, length int) *trace.Cost
+		factor float64
+	}{{"shared by two", halves, 1}, {"with a further pass", guided, 2}} {
+		j, err := Stored(plain(row.cost).store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := j.Settings[0].Prompts[0].Attempts[2] // 4 steps
+		if s := a.Spent[Seconds]; !near(s.Own, 0.04*row.factor, tiny) || !near(s.Prompt, 0.008, tiny) {
+			t.Errorf("%s: %+v s, want %v", row.name, s, 0.04*row.factor)
+		}
+		if f := a.Spent[FLOP]; !near(f.Own, 4000*row.factor, tiny) || !near(f.Prompt, 8000, tiny) {
+			t.Errorf("%s: %+v FLOP, want %v", row.name, f, 4000*row.factor)
+		}
+	}
+}
+
+// Prompts have the rate of their own model.
+func TestModelsHaveTheirOwnRates(t *testing.T) {
+	g := plain(func(cell, sample, length int) *trace.Cost {
+		c := alone(cell, sample, length)
+		if cell >= 2 {
+			c.PrefillSeconds *= 10
+		}
+		return c
+	})
+	g.model = []any{"small", "small", "large", "large"}
+	j, err := Stored(g.store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{0.008, 0.08} {
+		if got := j.Settings[i].Prompts[0].Attempts[0].Spent[Seconds].Prompt; !near(got, want, tiny) {
+			t.Errorf("setting %d: a prompt takes %v s, want %v", i, got, want)
+		}
+	}
+}
+
+// Amounts that nobody counted are absent with the reason, and no row has them.
 func TestWhatWasNotCountedIsAbsent(t *testing.T) {
-	searching := plain(counted(6), counted(5))
+	some := func(cell, sample, length int) *trace.Cost {
+		if cell == 3 && sample == 2 {
+			return nil
+		}
+		return alone(cell, sample, length)
+	}
+	silent := func(cell, sample, length int) *trace.Cost {
+		c := alone(cell, sample, length)
+		c.PrefillSeconds, c.DecodeSeconds, c.FLOPs = 0, 0, 0
+		return c
+	}
+	searching := plain(nil)
 	searching.search = []any{"", "", "beam:width=4", "beam:width=4"}
-	silent := store.Session{Finished: 11, Usage: json.RawMessage(`{"prefill_tokens": 32, "decode_tokens": 100}`)}
-	odd := store.Session{Finished: 11, Usage: json.RawMessage(`{"prefill_tokens": -32, "decode_tokens": 100}`)}
 	for _, row := range []struct {
 		name    string
 		grid    grid
@@ -139,22 +210,20 @@ func TestWhatWasNotCountedIsAbsent(t *testing.T) {
 		unit    Unit
 		why     string
 	}{
-		{"no session counted", plain(store.Session{Finished: 11}), 0, Seconds, "counted no model calls"},
-		{"a session is missing", plain(counted(6)), 0, FLOP, "account for 6 of 11 samples"},
-		{"the backend counts no time", plain(silent), 0, Seconds, "counts none"},
-		{"a count is none", plain(odd), 0, Seconds, "a count that is none"},
-		{"a search beside other settings", searching, 1, Tokens, "a run of its own"},
-		{"and what is beside it", searching, 0, Seconds, "a run of its own"},
+		{"no sample counted", plain(nil), 0, Seconds, noCost},
+		{"one sample did not", plain(some), 0, FLOP, noCost},
+		{"the backend counts no time", plain(silent), 0, Seconds, noCount},
+		{"a search that nobody counted", searching, 1, Tokens, noCost},
 	} {
 		j, err := Stored(row.grid.store(t), Quality{Name: "ended"}, Pricing{Rent: &Rent{USDPerHour: 1}}, measure.Interval{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &j.Settings[row.setting]
-		if _, there := s.Known[row.unit]; there || !strings.Contains(s.Absent[row.unit], row.why) {
+		if _, there := s.Known[row.unit]; there || s.Absent[row.unit] != row.why {
 			t.Errorf("%s: %v is known %v, absent because %q; want %q", row.name, row.unit, there, s.Absent[row.unit], row.why)
 		}
-		if _, there := s.Known[USD]; there && row.unit != FLOP {
+		if _, there := s.Known[USD]; there {
 			t.Errorf("%s: USD of hours are known without seconds", row.name)
 		}
 		r, err := Compute(j.Settings, Options{})
@@ -167,29 +236,34 @@ func TestWhatWasNotCountedIsAbsent(t *testing.T) {
 			}
 		}
 	}
+	odd := func(cell, sample, length int) *trace.Cost { return &trace.Cost{DecodeSeconds: -1} }
+	if _, err := Stored(plain(odd).store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{}); fault.KindOf(err) != fault.Data {
+		t.Errorf("a negative time: %v, want a data error", err)
+	}
 }
 
-// A run with one setting that searches shares what its sessions counted among its
-// attempts: nothing of what was thrown away is lost.
-func TestASearchAloneIsCounted(t *testing.T) {
-	g := plain(counted(11))
-	g.temperature, g.search = []any{1.0, 1.0, 1.0, 1.0}, []any{"beam", "beam", "beam", "beam"}
-	g.prompt = []any{"a", "b", "c", "d"}
-	j, err := Stored(g.store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{})
-	if err != nil || len(j.Settings) != 1 {
-		t.Fatalf("%+v (%v)", j, err)
+// Of a search all that it evaluated is told, and nothing is shared.
+func TestASearchIsCountedWhole(t *testing.T) {
+	g := plain(func(_, _, length int) *trace.Cost {
+		return &trace.Cost{PrefillTokens: 20, DecodeTokens: 100, CachedTokens: 8, PrefillSeconds: 0.02, DecodeSeconds: 1, FLOPs: 120e3}
+	})
+	g.search = []any{"", "", "beam:width=4", "beam:width=4"}
+	shipped, err := tables.Shipped()
+	if err != nil {
+		t.Fatal(err)
 	}
-	total := map[Unit]float64{}
-	for _, p := range j.Settings[0].Prompts {
-		for _, a := range p.Attempts {
-			for u := range j.Settings[0].Known {
-				total[u] += a.Spent[u].Prompt + a.Spent[u].Own
-			}
-		}
+	list, _, err := shipped.Price("gpt-4o", "2025-09-05")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for u, want := range map[Unit]float64{Tokens: 132, FLOP: 132000, Seconds: 1.032} {
-		if !near(total[u], want, tiny) {
-			t.Errorf("%v of %v were counted, and %v are told", want, u, total[u])
+	j, err := Stored(g.store(t), Quality{Name: "ended"}, Pricing{List: &list}, measure.Interval{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := j.Settings[1].Prompts[0].Attempts[0]
+	for u, want := range map[Unit]Spend{Tokens: {0, 120}, FLOP: {0, 120e3}, Seconds: {0, 1.02}, USD: {8 * 2.5e-6, 120 * 10e-6}} {
+		if got := a.Spent[u]; !near(got.Prompt, want.Prompt, tiny) || !near(got.Own, want.Own, tiny) {
+			t.Errorf("%v: %+v, want %+v", u, got, want)
 		}
 	}
 }
@@ -207,7 +281,7 @@ func TestPricesOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := plain(counted(11)).store(t)
+	run := plain(alone).store(t)
 	first := func(p Pricing) (Attempt, Setting, error) {
 		j, err := Stored(run, Quality{Name: "length_tokens"}, p, measure.Interval{})
 		if err != nil {
@@ -267,7 +341,7 @@ func TestTokensOnAnotherModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: cost.Floor()}
-	j, err := Stored(plain().store(t), Quality{Name: "length_tokens"}, Pricing{As: &Served{Name: "llama-3-8b", Arch: arch, Serving: serving, Batch: 4}}, measure.Interval{})
+	j, err := Stored(plain(nil).store(t), Quality{Name: "length_tokens"}, Pricing{As: &Served{Name: "llama-3-8b", Arch: arch, Serving: serving, Batch: 4}}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +372,7 @@ func TestTokensOnAnotherModel(t *testing.T) {
 }
 
 func TestValuesOfATable(t *testing.T) {
-	run := plain(counted(11)).store(t)
+	run := plain(alone).store(t)
 	column := func(list ...any) *table.Column {
 		c, err := table.FromAny("test", "x", list)
 		if err != nil {
@@ -344,7 +418,7 @@ func TestValuesOfATable(t *testing.T) {
 }
 
 func TestDiversityOfARun(t *testing.T) {
-	j, err := Stored(plain(counted(11)).store(t), Quality{Name: "unique_outputs"}, Pricing{}, measure.Interval{})
+	j, err := Stored(plain(alone).store(t), Quality{Name: "unique_outputs"}, Pricing{}, measure.Interval{})
 	if err != nil || !j.Set || !j.Count {
 		t.Fatalf("%+v (%v)", j, err)
 	}
@@ -361,7 +435,7 @@ func TestDiversityOfARun(t *testing.T) {
 }
 
 func TestReportIsATable(t *testing.T) {
-	j, err := Stored(plain(counted(11)).store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{})
+	j, err := Stored(plain(alone).store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
 	}
