@@ -184,8 +184,8 @@ func (r *pricer) spend(w work) (out [units]Spend, err error) {
 func (s Spend) times(v float64) Spend { return Spend{s.Prompt * v, s.Own * v} }
 
 // serve computes FLOP and seconds of the tokens of an attempt on the other model:
-// the prompt by itself, then each further token at the mean of the contexts it is
-// at, as a share of a step of the batch.
+// the prompt as a share of a batch of prompts like it, then each further token at the
+// mean of the contexts it is at, as a share of a step of the batch.
 func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	key := [3]int64{w.prompt, w.output, int64(math.Round(own))}
 	if known, ok := r.served[key]; ok {
@@ -195,11 +195,10 @@ func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	if w.prompt < 1 {
 		return flop, seconds, fault.New(fault.Data, op, "", "a prompt of %d tokens cannot be computed for another model", w.prompt)
 	}
-	prefill := cost.Prefill{New: w.prompt}
-	if flop.Prompt, err = m.Arch.Prefill(prefill, cost.Convention{}); err != nil {
+	if flop.Prompt, err = m.Arch.Prefill(cost.Prefill{New: w.prompt}, cost.Convention{}); err != nil {
 		return flop, seconds, err
 	}
-	if seconds.Prompt, err = m.Arch.Prompt(prefill, 0, m.Serving); err != nil {
+	if seconds.Prompt, err = m.prompt(w.prompt, flop.Prompt); err != nil {
 		return flop, seconds, err
 	}
 	if w.output > 1 {
@@ -216,4 +215,17 @@ func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	}
 	r.served[key] = [2]Spend{flop, seconds}
 	return flop, seconds, nil
+}
+
+// prompt returns the seconds of a prompt (F9 of one step that holds the tokens of a
+// whole batch of such prompts), whose own FLOP are given. With a batch of 1 it is
+// [cost.Arch.Prompt] in one piece.
+func (m *Served) prompt(tokens int64, flop float64) (float64, error) {
+	b, err := m.Arch.StepBytes(1, tokens*m.Batch, m.Serving.Format, m.Serving.Routing)
+	if err != nil {
+		return 0, err
+	}
+	v, n := m.Serving, float64(m.Batch)
+	t, err := cost.StepTimeOf(cost.Work{Linear: n * flop, Weights: b.Weights, Cache: b.CacheWrite}, v.Device, v.Efficiency, v.Model, v.Offset)
+	return t.Total / n, err
 }

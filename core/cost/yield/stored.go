@@ -335,14 +335,16 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// String names a setting by its axes.
+// String names a setting by its axes, those left out that its part of the grid lacks.
 func (s *Setting) String() string {
-	if len(s.Axes) == 0 {
-		return "all"
+	var parts []string
+	for _, a := range s.Axes {
+		if a.Value != nil {
+			parts = append(parts, fmt.Sprintf("%s=%v", a.Name, a.Value))
+		}
 	}
-	parts := make([]string, len(s.Axes))
-	for i, a := range s.Axes {
-		parts[i] = fmt.Sprintf("%s=%v", a.Name, a.Value)
+	if parts == nil {
+		return "all"
 	}
 	return strings.Join(parts, " ")
 }

@@ -371,6 +371,47 @@ func TestTokensOnAnotherModel(t *testing.T) {
 	}
 }
 
+// A batch of one prompt takes what core/cost says of it, many prompts together hardly
+// more than their arithmetic, and none less.
+func TestPromptsOfABatch(t *testing.T) {
+	shipped, err := tables.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"llama-3-8b", "mixtral-8x7b"} {
+		model, err := shipped.Model(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arch, err := model.Architecture()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Served{Arch: arch, Serving: cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: cost.Device{Peak: 1e15, Bandwidth: 3e12, Chips: 2}, Efficiency: cost.Floor(), Routing: cost.Expected}}
+		for _, tokens := range []int64{1, 7, 300, 4000} {
+			p := cost.Prefill{New: tokens}
+			flop, err := arch.Prefill(p, cost.Convention{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Batch = 1
+			one, err := m.prompt(tokens, flop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := arch.Prompt(p, 0, m.Serving)
+			if err != nil || !near(one, want, tiny) {
+				t.Errorf("%s: %d tokens take %v s, want %v (%v)", name, tokens, one, want, err)
+			}
+			m.Batch = 1 << 16
+			many, err := m.prompt(tokens, flop)
+			if err != nil || !(many >= flop/2e15 && many < 1.1*flop/2e15 && many <= one*(1+tiny)) { // the cache is written as well
+				t.Errorf("%s: %d tokens take %v s in a large batch, want hardly more than %v, and not more than %v (%v)", name, tokens, many, flop/2e15, one, err)
+			}
+		}
+	}
+}
+
 func TestValuesOfATable(t *testing.T) {
 	run := plain(alone).store(t)
 	column := func(list ...any) *table.Column {
