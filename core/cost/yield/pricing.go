@@ -3,6 +3,7 @@ package yield
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"lab/core/cost"
 	"lab/core/cost/tables"
@@ -50,6 +51,8 @@ func (p *Pricing) Check() error {
 		return fault.New(fault.Usage, op, "", "a price of tokens and a price of hours are given").Fix("give one of the two")
 	case p.Rent != nil && (!(p.Rent.USDPerHour > 0) || math.IsInf(p.Rent.USDPerHour, 1)):
 		return fault.New(fault.Usage, op, "", "%v USD an hour", p.Rent.USDPerHour).Fix("give a price above 0")
+	case p.As != nil && p.As.Arch == nil:
+		return fault.New(fault.Usage, op, "", "the other model has no architecture")
 	case p.As != nil && p.As.Batch < 1:
 		return fault.New(fault.Usage, op, "", "batch = %d is below 1", p.As.Batch)
 	case p.Batch && p.List == nil:
@@ -62,19 +65,31 @@ func (p *Pricing) Check() error {
 type pricer struct {
 	*Pricing
 	rates
-	search bool
+	search string // the strategy; empty for sampling
 	known  map[Unit]Source
 	absent map[Unit]string
 	served map[[3]int64][2]Spend // FLOP and seconds by prompt, output and own tokens
 }
 
+// Strategies of core/search that evaluate tokens which are never generated.
+const (
+	speculative = "speculative"
+	contrastive = "contrastive"
+)
+
+// strategy is the name of a search.
+func strategy(search string) string {
+	name, _, _ := strings.Cut(search, ":")
+	return strings.TrimSpace(name)
+}
+
 // of returns the pricer of a setting, which knows of each unit how it is known, or why
 // it is not. rate is that of the setting's model.
 func (p *Pricing) of(g *group, rate rates) *pricer {
-	r := &pricer{Pricing: p, rates: rate, search: g.search != "", known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
+	r := &pricer{Pricing: p, rates: rate, search: strategy(g.search), known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
 	note := "counted by the backend: decoding of each sample, prompts at the model's rate, as if samples shared nothing but the prompt"
 	switch {
-	case !r.search:
+	case r.search == "":
 		r.known[Tokens] = Source{cost.Exact, "tokens of prompt and completion"}
 	case rate.counted:
 		note = "counted by the backend: all that the search evaluated"
@@ -96,6 +111,9 @@ func (p *Pricing) of(g *group, rate rates) *pricer {
 	case m == nil:
 		counts(FLOP, rate.flop)
 		counts(Seconds, rate.promptSeconds+rate.ownSeconds)
+	case r.search == speculative:
+		r.absent[FLOP] = "what a draft proposed and what the model judged are counted together, and cannot be taken to another model"
+		r.absent[Seconds] = r.absent[FLOP]
 	case r.has(Tokens):
 		r.known[FLOP] = Source{cost.Exact, "F3 and F4 of " + m.Name + ", " + cost.Convention{}.String()}
 		r.known[Seconds] = Source{m.Serving.Efficiency.Kind(), fmt.Sprintf("F9 and F12 of %s, batch %d, %s", m.Name, m.Batch, m.Note)}
@@ -142,14 +160,14 @@ func (r *pricer) has(u Unit) bool { _, ok := r.known[u]; return ok }
 func (r *pricer) spend(w work) (out [units]Spend, err error) {
 	own := float64(w.output) // tokens that were generated, those thrown away too
 	out[Tokens] = Spend{float64(w.prompt), own}
-	if r.search && r.counted {
+	if r.search != "" && r.counted {
 		tokens, seconds, flop := searched(w.cost)
 		own = max(tokens+w.cost.CachedTokens-float64(w.prompt), own)
 		out[Tokens], out[Seconds], out[FLOP] = Spend{Own: tokens}, Spend{Own: seconds}, Spend{Own: flop}
 	} else if r.counted {
 		out[Seconds], out[FLOP] = r.taken(w)
 	}
-	if r.As != nil && r.has(Tokens) {
+	if r.As != nil && r.has(FLOP) {
 		if out[FLOP], out[Seconds], err = r.serve(w, own); err != nil {
 			return out, err
 		}
@@ -172,7 +190,11 @@ func (r *pricer) spend(w work) (out [units]Spend, err error) {
 			return out, err
 		}
 		// The prompt decides the tier, so the output is billed with it.
-		output, err := list.Bill(cost.Ledger{Output: w.output, Wasted: max(int64(math.Round(own))-w.output, 0)}, r.Batch)
+		wasted := max(int64(math.Round(own))-w.output, 0)
+		if r.search == speculative || r.search == contrastive {
+			wasted = 0 // what is proposed or weighed is no output
+		}
+		output, err := list.Bill(cost.Ledger{Output: w.output, Wasted: wasted}, r.Batch)
 		if err != nil {
 			return out, err
 		}

@@ -35,6 +35,9 @@ type Judged struct {
 // counts are measures of sets that count what is in them.
 var counts = []string{"unique_outputs", "vocabulary", "chao1"}
 
+// mostAttempts bounds the samples of a run, each of which takes some 200 bytes.
+const mostAttempts = 10_000_000
+
 // Stored returns the settings of a stored run with the values of their answers and
 // what they took. Cells that differ in nothing but prompt and seed are one
 // setting; their samples are its attempts. Samples that failed are counted. Errors
@@ -73,7 +76,7 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 		}
 		out.Boolean = slices.Contains(m.Methods, measure.MethodWilson)
 	}
-	works, valued := map[*cellInfo][]work{}, 0
+	works, valued, kept := map[*cellInfo][]work{}, 0, 0
 	err = run.Records(false, func(r *store.Record) error {
 		if r.Cell >= len(cells) {
 			return fault.New(fault.Data, op, run.Dir, "cell %d of %d", r.Cell, len(cells))
@@ -91,6 +94,9 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 			}
 		}
 		out.Longest = max(out.Longest, w.prompt+w.output)
+		if kept++; kept > mostAttempts {
+			return fault.New(fault.Limit, op, run.Dir, "it has more than %d samples", mostAttempts).Fix("sweep fewer at a time")
+		}
 		works[c] = append(works[c], w)
 		return nil
 	})
