@@ -36,7 +36,7 @@ func (c *chain) draw(o Options) (*Figure, error) {
 		c.drawPanels(p)
 	}
 	p.Footer(c.notes(), o.Footer)
-	return &Figure{name: chainName, picture: p.Finish(title, c.describe()), table: c.table(), live: o.LiveText}, nil
+	return &Figure{name: chainName, picture: p.Finish(title, c.describe()), table: c.table().clone, live: o.LiveText}, nil
 }
 
 func (c *chain) legend() []canvas.Key {

@@ -204,7 +204,8 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges()}
+	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...)}
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {
@@ -243,7 +244,7 @@ func TestEdges(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					checkFigure(t, f, r)
+					checkFigure(t, f, r, th.Name == "light")
 				}
 			})
 		}

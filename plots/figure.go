@@ -15,7 +15,7 @@ import (
 type Figure struct {
 	name    string
 	picture *canvas.Picture
-	table   Table
+	table   func() Table // made when asked for; the same each time
 	live    bool
 }
 
@@ -40,7 +40,7 @@ func (f *Figure) Size() (width, height float64) {
 }
 
 // Table returns a copy of the numbers drawn, with the full text of every token.
-func (f *Figure) Table() Table { return f.table.clone() }
+func (f *Figure) Table() Table { return f.table() }
 
 // SVG writes the figure as SVG. Errors: fault.Data when w fails.
 func (f *Figure) SVG(w io.Writer) error { return f.picture.SVG(w, f.live) }
@@ -62,7 +62,7 @@ func Formats() []string { return []string{"csv", "pdf", "png", "svg"} }
 // that is missing or cannot be written to; fault.Data when the disk fails.
 func (f *Figure) Save(path string) error {
 	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	writers := map[string]func(io.Writer) error{"csv": f.table.CSV, "pdf": f.PDF, "png": f.PNG, "svg": f.SVG}
+	writers := map[string]func(io.Writer) error{"csv": func(w io.Writer) error { return f.Table().CSV(w) }, "pdf": f.PDF, "png": f.PNG, "svg": f.SVG}
 	write, ok := writers[ext]
 	if !ok {
 		cure := "end the name in one of ." + strings.Join(Formats(), ", .")
@@ -83,7 +83,7 @@ func guard(figure string, err *error) {
 }
 
 // badNumber returns the error for an impossible number.
-func badNumber(figure, where, problem string, args ...any) error {
+func badNumber(figure, where, problem string, args ...any) *fault.Error {
 	return fault.New(fault.Data, "figure "+figure, where, problem, args...)
 }
 

@@ -22,7 +22,9 @@ func goldens() map[string]func(Options) (*Figure, error) {
 		temperaturesName: func(o Options) (*Figure, error) {
 			return Temperatures(weatherTemperatures(512, 0.3, 0.7, 1, 1.5, 2), o)
 		},
-		chainName: func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
+		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
+		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
+		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
 	}
 }
 

@@ -25,6 +25,38 @@ type Options struct {
 // for [Options.FontDirs]. A picture that needs them depends on the machine.
 func SystemFontDirs() []string { return canvas.SystemFontDirs() }
 
+// widths are the named widths in inches, narrow first.
+func widths() []struct {
+	name   string
+	inches float64
+} {
+	return []struct {
+		name   string
+		inches float64
+	}{{"column", 3.5}, {"report", 5.2}, {"page", 7}}
+}
+
+// WidthNames returns the names of widths, narrow first: a column of a paper, a
+// report, a page.
+func WidthNames() []string {
+	var names []string
+	for _, w := range widths() {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// WidthNamed returns the width of a name in inches. Errors: fault.Usage with the
+// nearest name.
+func WidthNamed(name string) (float64, error) {
+	for _, w := range widths() {
+		if w.name == name {
+			return w.inches, nil
+		}
+	}
+	return 0, fault.Unknown("choose width", "width", name, WidthNames())
+}
+
 const (
 	narrowest = 3.5
 	widest    = 14.0

@@ -58,7 +58,7 @@ func (r *reshape) draw(o Options) (*Figure, error) {
 		r.drawPanels(p)
 	}
 	p.Footer(r.notes(), o.Footer)
-	return &Figure{name: reshapeName, picture: p.Finish(title, r.describe()), table: r.table(), live: o.LiveText}, nil
+	return &Figure{name: reshapeName, picture: p.Finish(title, r.describe()), table: r.table().clone, live: o.LiveText}, nil
 }
 
 // drawEmpty draws a frame with the names of its axes and the reason.

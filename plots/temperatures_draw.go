@@ -40,7 +40,7 @@ func (t *temperatures) draw(o Options) (*Figure, error) {
 		t.drawCurves(p, x, y)
 	}
 	p.Footer(t.notes(), o.Footer)
-	return &Figure{name: temperaturesName, picture: p.Finish(title, t.describe()), table: t.table(), live: o.LiveText}, nil
+	return &Figure{name: temperaturesName, picture: p.Finish(title, t.describe()), table: t.table().clone, live: o.LiveText}, nil
 }
 
 // massTicks are quarters and the mass of the nucleus; a quarter too near to that

@@ -17,6 +17,7 @@ type Axis struct {
 	Ticks    []Tick // nil: chosen for the room there is
 	Grid     bool   // lines across the panel at the labelled ticks
 	Bare     bool   // no line, no ticks, no labels
+	Mute     bool   // no labels: a neighbour that shares the axis has them
 
 	// LineTo ends the line of a horizontal axis short of Max, where what follows
 	// is room for words and no values; 0 draws it to the end.
@@ -178,7 +179,7 @@ func (pl *Panel) drawX(ticks []Tick) {
 			length /= 2
 		}
 		p.Line(p.theme.Ink, AxisLine, nil, vg.Point{X: at, Y: r.Min.Y}, vg.Point{X: at, Y: r.Min.Y - length})
-		if t.Label != "" {
+		if t.Label != "" && !pl.x.Mute {
 			l := p.Words(t.Label, p.Ink(Sans, TickSize))
 			left := min(max(at-l.Width()/2, Margin/2), p.width-Margin/2-l.Width())
 			spans = append(spans, span{l, left, l.Width()})
@@ -243,7 +244,7 @@ func (pl *Panel) drawY(ticks []Tick) {
 			length /= 2
 		}
 		p.Line(p.theme.Ink, AxisLine, nil, vg.Point{X: r.Min.X, Y: at}, vg.Point{X: r.Min.X - length, Y: at})
-		if t.Label != "" {
+		if t.Label != "" && !pl.y.Mute {
 			spans = append(spans, span{p.Words(t.Label, p.Ink(Sans, TickSize)), at, TickSize})
 		}
 	}

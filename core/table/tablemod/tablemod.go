@@ -3,7 +3,7 @@
 //
 // It turns the values of a script into those of core/table and back, and confines
 // files to the script's folder and the run's. What an operation means is decided
-// in core/table.
+// in core/table, what an interval is in core/measure.
 package tablemod
 
 import (
@@ -15,15 +15,11 @@ import (
 	"lab/core/table"
 )
 
-// Env is where files are and what intervals are made of.
+// Env is where files are.
 type Env struct {
 	Script string            // the folder of the script; "" when it has none
 	Folder string            // of the run; tables are saved below it
 	Saved  func(name string) // is told each file written, relative to Folder
-
-	// Interval returns the statistic of group.stats for a level of confidence in
-	// (0, 1). nil is the interval of Student's t.
-	Interval func(level float64) func(table.Sample) (table.Estimate, error)
 }
 
 var (
@@ -151,18 +147,9 @@ func (e *Env) ofRows(c *script.Call) (any, error) {
 	if !ok {
 		return nil, fault.New(fault.Script, c.Name(), "", "the rows are not a list")
 	}
-	values := map[string][]any{}
-	for i, r := range rows {
-		row, ok := r.(map[string]any)
-		if !ok {
-			return nil, fault.New(fault.Script, c.Name(), "", "row %d is not a map", i)
-		}
-		for name, v := range row {
-			if values[name] == nil {
-				values[name] = make([]any, len(rows))
-			}
-			values[name][i] = v
-		}
+	values, err := columnsOf(c.Name(), rows)
+	if err != nil {
+		return nil, err
 	}
 	return e.make(c, values)
 }
