@@ -9,14 +9,16 @@ import (
 	"lab/core/cost/costmod"
 	"lab/core/cost/tables"
 	"lab/core/machine"
+	rows "lab/core/table"
 )
 
 // costEnv is the facts that scripts compute costs with: those of lab cost without
-// flags, read once when a script first asks. Progress of measurements goes to errOut.
-func costEnv(errOut io.Writer) *costmod.Env {
+// flags, read once when a script first asks. object makes tables of the module table.
+// Progress of measurements goes to errOut.
+func costEnv(object func(*rows.Table) any, errOut io.Writer) *costmod.Env {
 	c := &costFlags{now: time.Now}
 	line := &testLine{what: "cost.measure", unit: "measurements", out: errOut, terminal: newProgress(errOut).terminal, last: time.Now()}
-	return &costmod.Env{Tables: sync.OnceValues(c.load), Today: func() tables.Date { return tables.DateOf(c.now()) },
+	return &costmod.Env{Tables: sync.OnceValues(c.load), Today: func() tables.Date { return tables.DateOf(c.now()) }, Table: object,
 		Machine: machineRates, Progress: line.show, Done: line.clear}
 }
 

@@ -12,6 +12,7 @@ import (
 	"lab/core/fault"
 	"lab/core/machine"
 	"lab/core/script"
+	"lab/core/table"
 )
 
 // Env is what the module needs from its surroundings.
@@ -21,6 +22,8 @@ type Env struct {
 	Tables func() (*tables.Tables, error)
 	// Today returns the day for which prices are wanted.
 	Today func() tables.Date
+	// Table returns a table as the module table has it; nil: there is none, and no yield.
+	Table func(*table.Table) any
 	// Machine returns what this machine can do at most; nil rates where it was not
 	// calibrated, with why. A nil function is a machine that was not.
 	Machine func() (rates *machine.Rates, why string)
@@ -32,7 +35,7 @@ type Env struct {
 // Module returns the module "cost".
 func Module(env *Env) script.Module {
 	var members []script.Member
-	for _, part := range [][]script.Member{env.answerMembers(), env.factMembers(), env.modelMembers(), env.measureMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
+	for _, part := range [][]script.Member{env.answerMembers(), env.curveMembers(), env.factMembers(), env.modelMembers(), env.measureMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
 		members = append(members, part...)
 	}
 	return script.Module{
@@ -41,7 +44,7 @@ func Module(env *Env) script.Module {
 			"formula and how far to trust them. Where an uncertain number is accepted, 0.4 is known, [0.3, 0.5] an interval and {median: 0.4, lo: 0.3, hi: 0.5} has its 5 and 95% points; results then have bands. " +
 			"docs/cost.md explains the formulas.",
 		Classes: []script.Class{Quantity{}.Class(), (*Profile)(nil).Class()},
-		Members: members,
+		Members: append(members, env.yieldMember()),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"lab/core/cost"
 	"lab/core/fault"
 	"lab/core/measure"
@@ -180,6 +182,36 @@ func TestJackknifeOfAMeanIsStudents(t *testing.T) {
 		if !near(q.Value, want.Value, tiny) || !near(q.Lo, want.Lo, 1e-9) || !near(q.Hi, want.Hi, 1e-9) { // quantile of t is exact to about 1e-10
 			t.Errorf("%s: %v in [%v, %v], want %v in [%v, %v]", name, q.Value, q.Lo, q.Hi, want.Value, want.Lo, want.Hi)
 		}
+	}
+}
+
+// For a mean of means within prompts the stratified jackknife has the variance of
+// survey sampling, Σ s²/n over the prompts over their number squared.
+func TestFixedPromptsAreStrata(t *testing.T) {
+	groups := [][]float64{{0.2, 0.9, 0.4}, {0.4, 0.75, 0.1, 0.6}}
+	var prompts []Prompt
+	variance, freedom := 0.0, 0
+	for _, values := range groups {
+		prompts = append(prompts, Prompt{Attempts: attempts(rising, values...)})
+		n := float64(len(values))
+		mean, squares := 0.0, 0.0
+		for _, v := range values {
+			mean += v / n
+		}
+		for _, v := range values {
+			squares += (v - mean) * (v - mean)
+		}
+		variance += squares / (n - 1) / n / 4
+		freedom += len(values) - 1
+	}
+	r, err := Compute([]Setting{setting(prompts...)}, Options{FixedPrompts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := r.Rows[0].Quality
+	half := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}.Quantile(0.975) * math.Sqrt(variance)
+	if !near(q.Hi-q.Value, half, 1e-9) || !near(q.Value-q.Lo, half, 1e-9) || q.N != 7 { // the quantile is exact to about 1e-10
+		t.Errorf("%v in [%v, %v] of %d, want half a width of %v", q.Value, q.Lo, q.Hi, q.N, half)
 	}
 }
 
@@ -383,8 +415,8 @@ func TestSetsAgainstCosts(t *testing.T) {
 		want  float64
 	}{{false, 0.5 / 50}, {true, 0.5 / 170}} {
 		r, err := Compute([]Setting{s}, Options{Count: row.count})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || r.Rows[0].N != 4 || r.Rows[0].Amounts[Tokens].Answer.Value != 170 {
+			t.Fatalf("%+v (%v); want the 170 tokens of 4 answers", r, err)
 		}
 		if q := r.Rows[0].Amounts[Tokens].QualityPer; !near(q.Value, row.want, tiny) || !near(q.Lo, row.want*0.8, tiny) {
 			t.Errorf("count %v: %+v, want %v", row.count, q, row.want)

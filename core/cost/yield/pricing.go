@@ -22,6 +22,8 @@ type Pricing struct {
 	// Power gives the joules of seconds.
 	Power     *cost.Power
 	PowerNote string // where the watts are from
+
+	RentWhy, PowerWhy string // why Rent and Power are nil; "" says that none is given
 }
 
 // Rent is what a second of the device costs.
@@ -35,7 +37,9 @@ type Served struct {
 	Name    string
 	Arch    *cost.Arch
 	Serving cost.Serving
-	Batch   int64 // sequences that are decoded together; each takes its share of a step
+	Batch   int64   // sequences that are decoded together; each takes its share of a step
+	Memory  float64 // usable bytes of all chips; 0: not known
+	Device  string  // for messages
 	Note    string
 }
 
@@ -109,7 +113,7 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if w := p.Power; w != nil {
 		power = fmt.Sprintf("F15, %g W (%s), load %g, PUE %g", w.Watts, p.PowerNote, w.Load, w.PUE)
 	}
-	from(Joules, Seconds, p.Power != nil, "no power is given", power)
+	from(Joules, Seconds, p.Power != nil, or(p.PowerWhy, noPower), power)
 	if p.List != nil {
 		list = fmt.Sprintf("F16, list price of %s of %s (%s)", p.List.Name, p.List.AsOf, p.List.Source)
 		from(USD, Tokens, true, "", list)
@@ -118,8 +122,15 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if p.Rent != nil {
 		rent = fmt.Sprintf("F16, %g USD an hour (%s)", p.Rent.USDPerHour, p.Rent.Note)
 	}
-	from(USD, Seconds, p.Rent != nil, "no price is given", rent)
+	from(USD, Seconds, p.Rent != nil, or(p.RentWhy, noPrice), rent)
 	return r
+}
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
 }
 
 func (r *pricer) has(u Unit) bool { _, ok := r.known[u]; return ok }

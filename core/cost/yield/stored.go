@@ -25,9 +25,10 @@ type Quality struct {
 // Judged are the settings of a run and what their values are.
 type Judged struct {
 	Settings []Setting
-	Boolean  bool // values are 0 or 1: whether an answer is right, ended, …
-	Count    bool // of sets: they count what is there
-	Set      bool // they are of sets of answers
+	Boolean  bool  // values are 0 or 1: whether an answer is right, ended, …
+	Count    bool  // of sets: they count what is there
+	Set      bool  // they are of sets of answers
+	Longest  int64 // tokens of the longest context, prompt and completion
 }
 
 // counts are measures of sets that count what is in them.
@@ -41,6 +42,9 @@ var counts = []string{"unique_outputs", "vocabulary", "chao1"}
 func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judged, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if iv.Level == 0 {
+		iv.Level = defaultLevel
 	}
 	cells, err := readCells(run)
 	if err != nil {
@@ -85,6 +89,7 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 				valued++
 			}
 		}
+		out.Longest = max(out.Longest, w.prompt+w.output)
 		works[c] = append(works[c], w)
 		return nil
 	})
@@ -325,6 +330,9 @@ func number(v any) float64 {
 
 // String names a setting by its axes.
 func (s *Setting) String() string {
+	if len(s.Axes) == 0 {
+		return "all"
+	}
 	parts := make([]string, len(s.Axes))
 	for i, a := range s.Axes {
 		parts[i] = fmt.Sprintf("%s=%v", a.Name, a.Value)

@@ -100,7 +100,7 @@ func TestCellsOfOneSettingAreOne(t *testing.T) {
 		t.Fatalf("%+v", j)
 	}
 	cold, hot := &j.Settings[0], &j.Settings[1]
-	if cold.String() != "temperature=0.5" || len(cold.Prompts) != 2 || cold.attempts() != 6 || cold.Failed != 0 || hot.attempts() != 5 || hot.Failed != 1 {
+	if cold.String() != "temperature=0.5" || len(cold.Prompts) != 2 || cold.Attempts() != 6 || cold.Failed != 0 || hot.Attempts() != 5 || hot.Failed != 1 {
 		t.Fatalf("%v, %v", cold, hot)
 	}
 	if got := cold.Prompts[0].Attempts[2]; got.Value != 1 { // of 5 tokens: it ended
@@ -266,7 +266,7 @@ func TestTokensOnAnotherModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: cost.Floor()}
+	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2}, Device: device, Efficiency: cost.Floor()}
 	j, err := Stored(plain().store(t), Quality{Name: "length_tokens"}, Pricing{As: &Served{Name: "llama-3-8b", Arch: arch, Serving: serving, Batch: 4}}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
