@@ -68,7 +68,7 @@ var allowed = []struct {
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
 	{"core/table", []string{"core/seed", "github.com/parquet-go/...", "github.com/mattn/go-runewidth"}},
-	{"core/table/tablemod", []string{"core/table", "core/script", "gonum.org/v1/..."}},
+	{"core/table/tablemod", []string{"core/table", "core/measure", "core/measure/statsmod", "core/script"}},
 	{"core/results", []string{"core/experiment", "core/sweep", "core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/cost/tables", []string{"core/cost"}},
 	{"core/cost/yield", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},

@@ -19,6 +19,7 @@ import (
 // when the host starts it as one.
 func TestMain(m *testing.M) {
 	serveBuiltin(os.Args)
+	serveSlow(os.Args)
 	testscript.Main(m, map[string]func(){
 		"lab": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

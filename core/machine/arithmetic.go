@@ -55,8 +55,6 @@ func (l loop) rate(threads int, during time.Duration) float64 {
 // and an addition.
 func plain() loop { return loop{"go", 16, plainRounds} }
 
-var kept float32 // keeps the chains from being optimised away
-
 func plainRounds(n int) {
 	var a, b, c, d, e, f, g, h float32 = 1, 2, 3, 4, 5, 6, 7, 8
 	const m, s = 0.999, 0.001
@@ -64,7 +62,5 @@ func plainRounds(n int) {
 		a, b, c, d = a*m+s, b*m+s, c*m+s, d*m+s
 		e, f, g, h = e*m+s, f*m+s, g*m+s, h*m+s
 	}
-	if sum := a + b + c + d + e + f + g + h; sum < 0 {
-		kept = sum // it never is
-	}
+	runtime.KeepAlive(a + b + c + d + e + f + g + h)
 }

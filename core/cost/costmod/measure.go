@@ -105,7 +105,7 @@ const fitDoc = "form, level (of the intervals), median_residual and max_residual
 func (*Profile) Class() script.Class {
 	return script.Class{Name: "profile", Doc: "What the calls of a model took on this machine.", Members: []script.Member{
 		ofProfile("model", "string", "As it was asked for.", func(p *Profile) any { return p.Model }),
-		ofProfile("points", "list of map", `What was measured, a map each: phase ("decode" or "prefill"), context, batch, seconds, seconds_lo, seconds_hi (median, least and most of the rounds), backend_seconds, tokens_per_second, flops, bytes_moved, weight_bytes, cache_bytes_moved, cache_bytes, fitted_seconds, measured_over_fitted, floor_seconds, measured_over_floor, mfu, mbu; undefined where there is none. table.new makes a table of them.`,
+		ofProfile("points", "list of map", `What was measured, a map each: phase ("decode" or "prefill"), context, batch, seconds, seconds_lo, seconds_hi (median, least and most of the rounds), backend_seconds, tokens_per_second, flops, bytes_moved, weight_bytes, cache_bytes_moved, cache_bytes, fitted_seconds, measured_over_fitted, floor_seconds, measured_over_floor, mfu, mbu; undefined where there is none. table.rows makes a table of them.`,
 			func(p *Profile) any { return p.points() }),
 		ofProfile("decode", "map", "The fit of decode steps: "+fitDoc+".", func(p *Profile) any { return fitMap(p.Decode) }),
 		ofProfile("prefill", "map", "The fit of prefills, like decode.", func(p *Profile) any { return fitMap(p.Prefill) }),
