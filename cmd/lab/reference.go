@@ -39,7 +39,7 @@ Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are
 `)
 	b.WriteString("## Without import\n\n")
 	writeMembers(&b, script.Globals())
-	for _, m := range scriptModules(&std.Env{}, &plotmod.Env{}, &tablemod.Env{}) {
+	for _, m := range scriptModules(&std.Env{}, &plotmod.Env{}, &tablemod.Env{}, nil) {
 		fmt.Fprintf(&b, "## Module %s\n\n%s\n\n", m.Name, m.Doc)
 		writeMembers(&b, m.Members)
 		for _, c := range m.Classes {
