@@ -42,8 +42,8 @@ type absentJSON struct {
 	Why  string `json:"why"`
 }
 
-// real is a number that may be infinite or undefined, which JSON writes as null.
-func real(v float64) *float64 {
+// finiteOrNull is a number that may be infinite or undefined, which JSON writes as null.
+func finiteOrNull(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
 	}
@@ -51,9 +51,9 @@ func real(v float64) *float64 {
 }
 
 func newQuantity(name string, q cost.Quantity) quantityJSON {
-	out := quantityJSON{Name: name, Value: real(q.Value), Unit: q.Unit, Formula: q.Formula, Kind: q.Kind, Note: q.Note}
+	out := quantityJSON{Name: name, Value: finiteOrNull(q.Value), Unit: q.Unit, Formula: q.Formula, Kind: q.Kind, Note: q.Note}
 	if q.HasBand() {
-		out.Lo, out.Hi = real(q.Lo), real(q.Hi)
+		out.Lo, out.Hi = finiteOrNull(q.Lo), finiteOrNull(q.Hi)
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 // when the host starts it as one.
 func TestMain(m *testing.M) {
 	serveBuiltin(os.Args)
+	serveSlow(os.Args)
 	testscript.Main(m, map[string]func(){
 		"lab": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -77,7 +78,7 @@ func readmeExamples(t *testing.T) string {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.Replace(strings.TrimPrefix(line, "    "), "go run ./cmd/lab", "lab", 1)
 		if strings.HasPrefix(line, "lab ") {
-			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/").Replace(line) + "\n")
+			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/", " core/", " $SCRIPTS/../core/").Replace(line) + "\n")
 			n++
 		}
 	}

@@ -197,7 +197,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 	}}
 	env.Table = tables.Object
 	runner, err := script.New(script.Config{
-		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv(tables.Object))},
+		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv(tables.Object, cmd.ErrOrStderr()))},
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})

@@ -262,3 +262,27 @@ func TestSweepRefusesWhatCannotRun(t *testing.T) {
 		})
 	}
 }
+
+// What is watched are the samples that are missing.
+func TestAResumedSweepCountsWhatIsMissing(t *testing.T) {
+	s := session(t, nil)
+	p, err := sweep.New(t.Context(), s, sweepSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept memory
+	for _, arm := range []struct{ full, missing int }{{30, 72}, {0, 72 - 29}, {0, 0}} {
+		kept.full = arm.full
+		missing, last := -1, 0
+		sum, err := p.Run(t.Context(), &kept, sweep.Options{Watch: func(n int) func(int, int) {
+			missing = n
+			return func(finished, _ int) { last = finished }
+		}})
+		if (err != nil) != (arm.full > 0) {
+			t.Fatal(err)
+		}
+		if missing != arm.missing || arm.full == 0 && last != missing || last > sum.Finished {
+			t.Errorf("%d missing, %d of them at the end; want %d, %d were finished", missing, last, arm.missing, sum.Finished)
+		}
+	}
+}

@@ -152,7 +152,7 @@ var moneyOperations = map[string]operation{
 		Write    int64  `json:"cache_write_tokens"`
 		Output   int64  `json:"output_tokens"`
 		Includes bool   `json:"prompt_includes_cached"`
-		Tier     string `json:"tier,optional"`
+		Tier     string `json:"tier" input:"optional"`
 		USD      prices `json:"usd_per_m"`
 	}) (map[string]value, error) {
 		l, err := cost.Usage{Prompt: in.Prompt, Cached: in.Cached, Written: in.Write, Output: in.Output, PromptIncludes: in.Includes}.Ledger()
@@ -169,7 +169,7 @@ var moneyOperations = map[string]operation{
 		Prompt int64  `json:"prompt_tokens"`
 		Cached int64  `json:"cached_tokens"`
 		Output int64  `json:"output_tokens"`
-		Bug    string `json:"bug,optional"`
+		Bug    string `json:"bug" input:"optional"`
 		USD    prices `json:"usd_per_m"`
 	}) (map[string]value, error) {
 		r := collect()

@@ -6,7 +6,6 @@ import (
 	"lab/core/cost"
 	"lab/core/cost/scenario"
 	"lab/core/cost/tables"
-	"lab/core/fault"
 	"lab/core/script"
 )
 
@@ -120,37 +119,11 @@ func (env *Env) answerMembers() []script.Member {
 				{Name: "start", Type: script.String(), Meaning: `first day of serving, "2026-01-31", for dates`},
 				asOfOption, drawsOption, seedOption},
 			Func: env.breakeven},
-		{Name: "frontier", Returns: "record: points (list of maps: batch, step_seconds, per_user, per_chip, their _lo and _hi, usd_per_million, fits, dominated), max_batch, assumed, warnings",
-			Doc:    "Returns what each batch gives one user and one chip, in tokens/s while decoding at a context. Batches that do not fit into the memory are marked, and those that another one beats in both.",
-			Params: []script.Param{modelParam},
-			Options: append([]script.Param{tokens("context", "of each sequence", 1, -1),
-				{Name: "batches", Type: script.List(script.Int()), Required: true, Meaning: "sequences that decode together"}, asOfOption, drawsOption, seedOption}, servingOptions()...),
-			Func: env.frontier},
-		{Name: "fit", Returns: "record: intercept, slope (quantities with their intervals), n, min, max, median_residual, weight_bandwidth, cache_bandwidth, at (list of maps: context, seconds, lo, hi, extrapolated)",
-			Doc: "Fits seconds per token to contexts by least squares. The intercept is what does not grow with the context, the slope what one token of cache costs.",
-			Params: []script.Param{{Name: "contexts", Type: script.Numbers(), Meaning: "tokens"},
-				{Name: "seconds", Type: script.Numbers(), Meaning: "per token, measured"}},
-			Options: []script.Param{{Name: "level", Type: script.Float(), Default: 0.95, Range: script.Interval(0, 1, true, true), Meaning: "confidence of the intervals"},
-				{Name: "weight_bytes", Type: script.Float(), Range: script.MoreThan(0), Meaning: "read in a step, for the bandwidth of weights"},
-				{Name: "cache_bytes_per_token", Type: script.Float(), Range: script.MoreThan(0), Meaning: "for the bandwidth of the cache"},
-				{Name: "at", Type: script.Numbers(), Meaning: "contexts to predict; those beyond what was measured are marked"}},
-			Func: fit},
 	}
 }
 
 func (env *Env) estimate(c *script.Call) (any, error) {
-	s, t, err := env.setup(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := serving(c, &s); err != nil {
-		return nil, err
-	}
-	day, err := env.day(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Resolve(t, day)
+	r, err := env.served(c)
 	if err != nil {
 		return nil, err
 	}
@@ -220,83 +193,4 @@ func (env *Env) breakeven(c *script.Call) (any, error) {
 	}
 	warn(c, warnings)
 	return record("breakeven", a, map[string]any{"sentence": b.Sentence(a), "warnings": append([]string{}, warnings...)}), nil
-}
-
-func (env *Env) frontier(c *script.Call) (any, error) {
-	s, t, err := env.setup(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := serving(c, &s); err != nil {
-		return nil, err
-	}
-	day, err := env.day(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Resolve(t, day)
-	if err != nil {
-		return nil, err
-	}
-	var batches []int64
-	for _, b := range c.List("batches") {
-		batches = append(batches, b.(int64))
-	}
-	var curve *scenario.Curve
-	context, d := c.Int("context"), draws(c)
-	if err := c.Blocking(func() (err error) { curve, err = scenario.Frontier(r, context, batches, d); return err }); err != nil {
-		return nil, err
-	}
-	warn(c, r.Warnings)
-	points := []any{}
-	for _, p := range curve.Points {
-		m := map[string]any{"batch": p.Batch, "fits": p.Fits, "dominated": p.Dominated, "model": r.Name, "hardware": r.Hardware}
-		for name, q := range map[string]cost.Quantity{"step_seconds": p.Step, "per_user": p.PerUser, "per_chip": p.PerChip} {
-			m[name], m[name+"_lo"], m[name+"_hi"] = q.Value, q.Lo, q.Hi
-		}
-		if p.Million != nil {
-			m["usd_per_million"], m["usd_per_million_lo"], m["usd_per_million_hi"] = p.Million.Value, p.Million.Lo, p.Million.Hi
-		}
-		points = append(points, m)
-	}
-	return script.Record{Name: "frontier", Fields: map[string]any{"points": points, "max_batch": curve.MaxBatch, "assumed": curve.Assumed, "warnings": append([]string{}, r.Warnings...)}}, nil
-}
-
-func fit(c *script.Call) (any, error) {
-	contexts, _ := c.Any("contexts").([]float64)
-	seconds, _ := c.Any("seconds").([]float64)
-	l, err := cost.FitLine(contexts, seconds, c.Float("level"))
-	if err != nil {
-		return nil, err
-	}
-	fitted := func(v, lo, hi float64, unit string) any {
-		return Quantity{cost.Of(v, unit, "F11", cost.Fitted, "").Within(lo, hi)}
-	}
-	fields := map[string]any{
-		"intercept": fitted(l.Intercept, l.InterceptLo, l.InterceptHi, "s"), "slope": fitted(l.Slope, l.SlopeLo, l.SlopeHi, "s/token"),
-		"n": l.N, "min": l.Min, "max": l.Max, "median_residual": l.MedianResidual,
-	}
-	if c.Given("weight_bytes") != c.Given("cache_bytes_per_token") {
-		return nil, fault.New(fault.Script, c.Name(), "", "one of weight_bytes and cache_bytes_per_token is given without the other")
-	}
-	if c.Given("weight_bytes") {
-		w, k, err := l.Bandwidths(c.Float("weight_bytes"), c.Float("cache_bytes_per_token"))
-		if err != nil {
-			return nil, err
-		}
-		fields["weight_bandwidth"] = Quantity{cost.Of(w, "bytes/s", "F11", cost.Fitted, "a floor: t0 is in it")}
-		fields["cache_bandwidth"] = Quantity{cost.Of(k, "bytes/s", "F11", cost.Fitted, "")}
-	}
-	at := []any{}
-	if c.Given("at") {
-		for _, context := range c.Any("at").([]float64) {
-			p, err := l.At(context)
-			if err != nil {
-				return nil, err
-			}
-			at = append(at, map[string]any{"context": context, "seconds": p.Seconds, "lo": p.Lo, "hi": p.Hi, "extrapolated": p.Extrapolated})
-		}
-	}
-	fields["at"] = at
-	return script.Record{Name: "fit", Fields: fields}, nil
 }

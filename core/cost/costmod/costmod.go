@@ -10,6 +10,7 @@ import (
 	"lab/core/cost/scenario"
 	"lab/core/cost/tables"
 	"lab/core/fault"
+	"lab/core/machine"
 	"lab/core/script"
 	"lab/core/table"
 )
@@ -23,12 +24,18 @@ type Env struct {
 	Today func() tables.Date
 	// Table returns a table as the module table has it; nil: there is none, and no yield.
 	Table func(*table.Table) any
+	// Machine returns what this machine can do at most; nil rates where it was not
+	// calibrated, with why. A nil function is a machine that was not.
+	Machine func() (rates *machine.Rates, why string)
+	// Progress is told how far a measurement is, and that it is over; may be nil.
+	Progress func(done, total int, next string)
+	Done     func()
 }
 
 // Module returns the module "cost".
 func Module(env *Env) script.Module {
 	var members []script.Member
-	for _, part := range [][]script.Member{env.answerMembers(), env.factMembers(), env.modelMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
+	for _, part := range [][]script.Member{env.answerMembers(), env.curveMembers(), env.factMembers(), env.modelMembers(), env.measureMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
 		members = append(members, part...)
 	}
 	return script.Module{
@@ -36,7 +43,7 @@ func Module(env *Env) script.Module {
 		Doc: "What training and inference cost: operations, bytes, seconds, joules and money, from an architecture, a device and a price. Numbers come as quantities that say their unit, " +
 			"formula and how far to trust them. Where an uncertain number is accepted, 0.4 is known, [0.3, 0.5] an interval and {median: 0.4, lo: 0.3, hi: 0.5} has its 5 and 95% points; results then have bands. " +
 			"docs/cost.md explains the formulas.",
-		Classes: []script.Class{Quantity{}.Class()},
+		Classes: []script.Class{Quantity{}.Class(), (*Profile)(nil).Class()},
 		Members: append(members, env.yieldMember()),
 	}
 }

@@ -146,7 +146,11 @@ func memory(a *Answer, r *Request) error {
 	a.add("weight_bytes", cost.Of(w, "bytes", "F7", cost.Exact, "all parameters, as stored"))
 	a.add("cache_bytes_per_token", cost.Of(each, "bytes/token", "F2", cost.Exact, "while no window is full"))
 	a.add("cache_bytes", cost.Of(total, "bytes", "F2", cost.Exact, "of the request at its end, each sample with the prompt"))
-	a.add("step_bytes", cost.Of(b.Weights+b.CacheRead+b.CacheWrite+b.Embedding, "bytes", "F7", cost.Exact, "moved by the last decode step of the batch"))
+	bytes := cost.Of(moved(b), "bytes", "F7", cost.Exact, "moved by the last decode step of the batch")
+	if bytes, err = routed(r, context-1, bytes); err != nil {
+		return err
+	}
+	a.add("step_bytes", bytes)
 	v := r.Serving
 	if v == nil || v.Memory == 0 {
 		a.absent("no memory size was given", "max_batch")
@@ -161,6 +165,23 @@ func memory(a *Answer, r *Request) error {
 	}
 	a.add("max_batch", cost.Of(float64(fit.MaxBatch), "sequences", "F13", cost.Exact, fmt.Sprintf("that fit into %.4g GB usable, %.4g GB of them weights", fit.Usable/1e9, fit.Weights/1e9)))
 	return nil
+}
+
+func moved(b cost.StepBytes) float64 { return b.Weights + b.CacheRead + b.CacheWrite + b.Embedding }
+
+// routed gives the bytes of a mixture the band between a batch that all passes the
+// same experts and one that passes as many as it can.
+func routed(r *Request, context int64, q cost.Quantity) (cost.Quantity, error) {
+	low, err := r.Arch.StepBytes(context, r.Batch, *r.Format, cost.Same)
+	if err != nil {
+		return q, err
+	}
+	high, err := r.Arch.StepBytes(context, r.Batch, *r.Format, cost.Distinct)
+	if err != nil || moved(low) == moved(high) {
+		return q, err
+	}
+	q.Kind, q.Note = cost.Scenario, join(q.Note, "from the same experts for all to as many as the batch can pass")
+	return q.Within(moved(low), moved(high)), nil
 }
 
 // tooLarge says by how much a batch does not fit, and what would.
@@ -221,14 +242,17 @@ func times(a *Answer, r *Request) error {
 			a.add(name, q)
 		}
 	}
-	rates := kind // a rate at a floor of time is a ceiling, a bound too
+	ceiling := "" // a rate at a floor of time is a ceiling, a bound too
+	if note != "" {
+		ceiling = "ceiling"
+	}
 	add("ttft", "s", "F12", kind, join(note, "no queue"), rate(func(p timing) float64 { return p.ttft }))
 	if r.Output > 1 {
 		add("tpot", "s/token", "F13", kind, note, rate(func(p timing) float64 { return p.decode / p.steps }))
-		add("tokens_per_second_user", "tokens/s", "F13", rates, "", rate(func(p timing) float64 { return p.steps / p.decode }))
-		add("tokens_per_second", "tokens/s", "F13", rates, "of the whole batch, while it decodes", rate(func(p timing) float64 { return float64(r.Batch) * p.steps / p.decode }))
-		add("mfu", "share", "F14", rates, "of decoding", rate(func(p timing) float64 { return t.flop / (p.decode * v.Device.Chips * v.Device.Peak) }))
-		add("mbu", "share", "F14", rates, "of decoding", rate(func(p timing) float64 { return t.bytes / (p.decode * v.Device.Chips * v.Device.Bandwidth) }))
+		add("tokens_per_second_user", "tokens/s", "F13", kind, ceiling, rate(func(p timing) float64 { return p.steps / p.decode }))
+		add("tokens_per_second", "tokens/s", "F13", kind, join(ceiling, "of the whole batch, while it decodes"), rate(func(p timing) float64 { return float64(r.Batch) * p.steps / p.decode }))
+		add("mfu", "share", "F14", kind, join(ceiling, "of decoding"), rate(func(p timing) float64 { return t.flop / (p.decode * v.Device.Chips * v.Device.Peak) }))
+		add("mbu", "share", "F14", kind, join(ceiling, "of decoding"), rate(func(p timing) float64 { return t.bytes / (p.decode * v.Device.Chips * v.Device.Bandwidth) }))
 	} else {
 		a.absent("one output token has no time per token after the first", "tpot", "tokens_per_second_user", "tokens_per_second", "mfu", "mbu")
 	}

@@ -138,6 +138,17 @@ func TestIntervalsGiveBandsAndOnlyWhereTheyEnter(t *testing.T) {
 	}
 }
 
+func TestAMixturesBytesHaveTheBandOfItsRouting(t *testing.T) {
+	r := resolved(t, Setup{Model: "mixtral-8x7b", Hardware: "h100", Chips: 2})
+	q := value(t, estimate(t, r.Request(100, 0, 10, 1, 4, draws)), "step_bytes")
+	if !q.HasBand() || !(q.Lo < q.Value && q.Value < q.Hi) || q.Kind != cost.Scenario {
+		t.Errorf("four tokens: %+v", q)
+	}
+	if q := value(t, estimate(t, r.Request(100, 0, 10, 1, 1, draws)), "step_bytes"); q.HasBand() {
+		t.Errorf("one token: %+v", q)
+	}
+}
+
 func TestAMemoryThatDoesNotFitSaysByHowMuch(t *testing.T) {
 	r := resolved(t, Setup{Model: "llama-3-70b", Hardware: "h100"})
 	_, err := Estimate(r.Request(1000, 0, 50, 1, 1, draws))

@@ -18,10 +18,8 @@ type timer struct {
 // timing is the seconds of a request.
 type timing struct{ ttft, decode, steps float64 }
 
-// mostSteps bounds the decode steps that are timed one by one.
-const mostSteps = 1 << 16
-
-// mostTimed bounds the steps that are timed one by one over all draws.
+// mostTimed bounds the steps that are timed one by one, over all draws and over all
+// layers.
 const mostTimed = 1e7
 
 func newTimer(r *Request) (*timer, error) {
@@ -38,29 +36,32 @@ func newTimer(r *Request) (*timer, error) {
 	if t.prefill, err = r.Arch.PrefillWork(cost.Prefill{New: r.Prompt, Cached: r.Cached}, *r.Format, v.Routing); err != nil {
 		return nil, err
 	}
-	if r.Output > mostSteps {
-		return nil, usage(estimating, "%d output tokens are more than %d", r.Output, mostSteps)
+	start := r.Prompt + r.Cached
+	sum, err := r.Arch.StepsWork(start, r.Output-1, r.Batch, *r.Format, v.Routing)
+	if err != nil {
+		return nil, err
 	}
-	if v.Model == cost.Overlap && !t.in.known() && (r.Output-1)*int64(r.Draws.N) > mostTimed {
-		return nil, usage(estimating, "%d decode steps at each of %d draws are more than %d", r.Output-1, r.Draws.N, int64(mostTimed)).Fix("use split step times, fewer draws or fewer tokens")
+	t.flop, t.bytes = sum.Linear+sum.Attention, sum.Weights+sum.Cache
+	if v.Model != cost.Overlap {
+		if t.n > 0 {
+			// Split adds its parts, and what is under its maximum is the same in every
+			// step: the mean step, n times, is their sum.
+			t.steps = []cost.Work{{Linear: sum.Linear / t.n, Weights: sum.Weights / t.n, Cache: sum.Cache / t.n}}
+		}
+		return t, nil
 	}
-	var sum cost.Work
+	switch {
+	case float64(r.Output-1)*float64(len(r.Arch.Layers)) > mostTimed:
+		return nil, usage(estimating, "%d decode steps of %d layers are too many to time one by one", r.Output-1, len(r.Arch.Layers)).Fix("use split step times")
+	case !t.in.known() && float64(r.Output-1)*float64(r.Draws.N) > mostTimed:
+		return nil, usage(estimating, "%d decode steps at each of %d draws are too many to time one by one", r.Output-1, r.Draws.N).Fix("use split step times, fewer draws or fewer tokens")
+	}
 	for i := int64(1); i < r.Output; i++ {
-		w, err := r.Arch.StepWork(r.Prompt+r.Cached+i, r.Batch, *r.Format, v.Routing)
+		w, err := r.Arch.StepWork(start+i, r.Batch, *r.Format, v.Routing)
 		if err != nil {
 			return nil, err
 		}
-		t.flop += w.Linear + w.Attention
-		t.bytes += w.Weights + w.Cache
-		sum = cost.Work{Linear: sum.Linear + w.Linear, Weights: sum.Weights + w.Weights, Cache: sum.Cache + w.Cache, Attention: sum.Attention + w.Attention}
-		if v.Model == cost.Overlap {
-			t.steps = append(t.steps, w)
-		}
-	}
-	if v.Model != cost.Overlap && t.n > 0 {
-		// Split adds its parts, and what is under its maximum is the same in every
-		// step: the mean step, n times, is their sum.
-		t.steps = []cost.Work{{Linear: sum.Linear / t.n, Weights: sum.Weights / t.n, Cache: sum.Cache / t.n}}
+		t.steps = append(t.steps, w)
 	}
 	return t, nil
 }

@@ -240,7 +240,7 @@ func TestTokensOnAnotherModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: device, Efficiency: cost.Floor()}
+	serving := cost.Serving{Format: cost.Format{Weight: 2, Cache: 2}, Device: device, Efficiency: cost.Floor()}
 	j, err := Stored(plain(nil).store(t), Quality{Name: "length_tokens"}, Pricing{As: &Served{Name: "llama-3-8b", Arch: arch, Serving: serving, Batch: 4}}, measure.Interval{})
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestPromptsOfABatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := Served{Arch: arch, Serving: cost.Serving{Format: cost.Format{Weight: 2, Cache: 2, Activation: 2}, Device: cost.Device{Peak: 1e15, Bandwidth: 3e12, Chips: 2}, Efficiency: cost.Floor(), Routing: cost.Expected}}
+		m := Served{Arch: arch, Serving: cost.Serving{Format: cost.Format{Weight: 2, Cache: 2}, Device: cost.Device{Peak: 1e15, Bandwidth: 3e12, Chips: 2}, Efficiency: cost.Floor(), Routing: cost.Expected}}
 		for _, tokens := range []int64{1, 7, 300, 4000} {
 			p := cost.Prefill{New: tokens}
 			flop, err := arch.Prefill(p, cost.Convention{})
