@@ -83,7 +83,8 @@ type plane struct {
 	notes  []mark.Note // in values; placed with the rest
 	shades []shade
 	cells  []cell
-	reach  []float64 // values that the horizontal axis has to hold besides
+	reach  []float64     // values that the horizontal axis has to hold besides
+	ticks  []canvas.Tick // of the vertical axis; nil: chosen
 	top    *topAxis
 
 	sx, sy scale

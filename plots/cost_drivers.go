@@ -284,7 +284,7 @@ func (t *drivers) finding() string {
 		to = amountWords(hi, t.data.Outcome.Unit)
 	}
 	if !defined(lo) {
-		return sentence(shortened(f.Name, 32)) + " decides whether there is a " + what + " at all"
+		return sentence(shortened(f.Name, 32)) + " decides whether the " + what + " is ever reached"
 	}
 	return fmt.Sprintf("%s moves the %s most: from %s to %s", sentence(shortened(f.Name, 32)), what, canvas.Significant(lo, 3), to)
 }

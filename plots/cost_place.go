@@ -19,7 +19,10 @@ func (c *chart) finish() {
 			padX, padY = 0, 0
 		}
 		pl.sx = newScale(pl.x, c.coords(pl, true), padX, false, false)
-		pl.sy = newScale(pl.y, c.coords(pl, false), padY, false, true)
+		pl.sy = newScale(pl.y, c.coords(pl, false), padY, false, len(pl.cells) == 0)
+		if pl.ticks != nil {
+			pl.sy.Ticks = pl.ticks
+		}
 		for _, k := range pl.curves {
 			if !k.silent && !k.derived {
 				c.count(pl, k.X, k.Y)

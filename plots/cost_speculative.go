@@ -64,12 +64,12 @@ func CostSpeculative(d CostSpeculativeData, o Options) (fig *Figure, err error) 
 	if len(d.Panels) > 1 {
 		c.width = costWide
 	}
-	low, high, undefined := d.range2()
+	low, high, undefined := d.extremes()
 	most := math.Max(math.Abs(math.Log(low)), math.Abs(math.Log(high)))
 	measured := false
 	for _, p := range d.Panels {
 		pl := &plane{title: p.Name, x: x, y: y}
-		pl.cells = d.cells(p, most)
+		pl.cells, pl.ticks = d.cells(p, most), d.lengths()
 		ridgeX, ridgeY := d.ridge(p)
 		edgeX, edgeY := d.contour(p)
 		pl.curves = []curve{
@@ -177,9 +177,9 @@ func (d CostSpeculativeData) check() error {
 	return checkNames(costSpeculativeName, "panel", names)
 }
 
-// range2 returns the smallest and the largest speedup, 1 among them, and how many
+// extremes returns the smallest and the largest speedup, 1 among them, and how many
 // are undefined.
-func (d CostSpeculativeData) range2() (low, high float64, undefined int) {
+func (d CostSpeculativeData) extremes() (low, high float64, undefined int) {
 	low, high = 1, 1
 	for _, p := range d.Panels {
 		for _, row := range p.Speedup {
@@ -195,9 +195,12 @@ func (d CostSpeculativeData) range2() (low, high float64, undefined int) {
 	return low, high, undefined
 }
 
-// edges returns the borders of cells around values: the middles between them,
+// edgesOf returns the borders of cells around values: the middles between them,
 // and as far beyond the first and the last.
 func edgesOf(v []float64, alone float64) []float64 {
+	if len(v) == 0 {
+		return nil
+	}
 	out := make([]float64, len(v)+1)
 	for i := range out {
 		switch {
@@ -210,6 +213,16 @@ func edgesOf(v []float64, alone float64) []float64 {
 		default:
 			out[i] = (v[i-1] + v[i]) / 2
 		}
+	}
+	return out
+}
+
+// lengths are ticks at draft lengths, every k-th when they are many.
+func (d CostSpeculativeData) lengths() []canvas.Tick {
+	every := (len(d.Gamma) + 9) / 10
+	out := []canvas.Tick{}
+	for i := 0; i < len(d.Gamma); i += every {
+		out = append(out, canvas.Tick{At: d.Gamma[i], Label: canvas.Significant(d.Gamma[i], 4)})
 	}
 	return out
 }
