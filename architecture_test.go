@@ -78,7 +78,7 @@ var allowed = []struct {
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},
 	{"plots", []string{"plots/canvas", "plots/mark", "gonum.org/v1/..."}},
-	{"plots/plotmod", []string{"plots", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
+	{"plots/plotmod", []string{"plots", "core/table", "core/table/tablemod", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
 		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},

@@ -12,6 +12,13 @@ func Catalogue() []Entry {
 		{"reshape", "what each rule does to one next-token distribution"},
 		{"temperatures", "mass moving down the ranks as the temperature rises"},
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
+		{"line", "one quantity along another, a line per series, with intervals"},
+		{"scatter", "two quantities of each point, with intervals, joined or not"},
+		{"bar", "how much there is of each thing, with intervals"},
+		{"heat", "a measure over two settings at once"},
+		{"hist", "how often each size of a quantity occurs"},
+		{"ecdf", "what share of a sample is at most a value"},
+		{"violin", "where samples lie and how far they spread"},
 	}, costCatalogue()...)
 }
 

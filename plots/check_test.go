@@ -14,10 +14,11 @@ import (
 )
 
 // checkFigure asserts what holds for every picture, and the words of the row.
-func checkFigure(t *testing.T, f *Figure, r edge) {
+// Pixels take most of the time and differ between themes in colour alone.
+func checkFigure(t *testing.T, f *Figure, r edge, pixels bool) {
 	t.Helper()
 	var svg, pdf, image bytes.Buffer
-	for _, err := range []error{f.SVG(&svg), f.PDF(&pdf), f.PNG(&image)} {
+	for _, err := range []error{f.SVG(&svg), f.PDF(&pdf)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,12 +42,17 @@ func checkFigure(t *testing.T, f *Figure, r edge) {
 	if !bytes.HasPrefix(pdf.Bytes(), []byte("%PDF-")) || !bytes.Contains(pdf.Bytes(), []byte("%%EOF")) {
 		t.Error("not a PDF file")
 	}
-	img, err := png.Decode(&image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, _ := f.Size(); math.Abs(float64(img.Bounds().Dx())-300*w) > 1 { // rounded to whole pixels
-		t.Errorf("PNG is %d pixels wide for %g inches", img.Bounds().Dx(), w)
+	if pixels {
+		if err := f.PNG(&image); err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.DecodeConfig(&image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, _ := f.Size(); math.Abs(float64(img.Width)-300*w) > 1 { // rounded to whole pixels
+			t.Errorf("PNG is %d pixels wide for %g inches", img.Width, w)
+		}
 	}
 	insidePage(t, f)
 	nothingOverlaps(t, f)

@@ -165,6 +165,7 @@ func costSpeculativeEdges() []edge {
 	sized := func(columns, rows int) func(Options) (*Figure, error) {
 		d := CostSpeculativeData{Alpha: linear(0, 1, columns), Panels: []CostSpeculativePanel{{Name: "v"}}}
 		for r := range rows {
+			d.Gamma = append(d.Gamma, float64(r+1))
 			d.Panels[0].Speedup = append(d.Panels[0].Speedup, mapped(d.Alpha, func(a float64) float64 { return 0.3 + 2*a*float64(r+1)/float64(rows) }))
 		}
 		return func(o Options) (*Figure, error) { return CostSpeculative(d, o) }

@@ -39,8 +39,8 @@ type CostSpeculativePoint struct {
 }
 
 const (
-	mostColumns = 120
-	mostRows    = 40
+	mostAcceptances = 120
+	mostLengths     = 40
 )
 
 // CostSpeculative draws the speedup as a map, a panel per cost of verifying:
@@ -130,7 +130,7 @@ func (d CostSpeculativeData) check() error {
 	for _, n := range []struct {
 		what    string
 		n, most int
-	}{{"columns", len(d.Alpha), mostColumns}, {"rows", len(d.Gamma), mostRows}, {"panels", len(d.Panels), mostCostTogether}} {
+	}{{"columns", len(d.Alpha), mostAcceptances}, {"rows", len(d.Gamma), mostLengths}, {"panels", len(d.Panels), mostCostTogether}} {
 		if err := checkCount(costSpeculativeName, n.what, n.n, n.most); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ type stack struct {
 }
 
 const (
-	mostBars   = 40
+	mostStacks = 40
 	mostParts  = 12
 	lyingPitch = vg.Length(20) // of a lying bar
 	lyingThick = 0.72          // of a pitch
@@ -51,7 +51,7 @@ const (
 
 // newStack checks the bars.
 func newStack(s *stack) error {
-	if err := checkCount(s.figure, "bars", len(s.bars), mostBars); err != nil {
+	if err := checkCount(s.figure, "bars", len(s.bars), mostStacks); err != nil {
 		return err
 	}
 	if err := checkCount(s.figure, "parts", len(s.parts), mostParts); err != nil {

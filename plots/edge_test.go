@@ -205,7 +205,9 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	out := map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges()}
+	out := map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...),
+		barName: barEdges(), heatName: heatEdges(), histName: sampleEdges(Hist), ecdfName: append(sampleEdges(Ecdf), ecdfEdges()...), violinName: sampleEdges(Violin)}
 	maps.Copy(out, costEdges())
 	return out
 }
@@ -246,7 +248,7 @@ func TestEdges(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					checkFigure(t, f, r)
+					checkFigure(t, f, r, th.Name == "light")
 				}
 			})
 		}

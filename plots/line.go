@@ -7,7 +7,7 @@ const lineName = "line"
 // Line draws lines of y over x, with a band from Lo to Hi: points of a series
 // are joined by rising x. Up to six series share a panel and are named at their
 // ends; more get a panel each, or are grey with one highlighted. Panels share
-// their scales.
+// their scales. More than 1,000 points have no markers, whatever Points says.
 //
 // A point with NaN or an infinite coordinate breaks its line and is counted
 // below the picture. On a logarithmic axis zero is drawn open at a floor, with

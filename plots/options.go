@@ -25,6 +25,38 @@ type Options struct {
 // for [Options.FontDirs]. A picture that needs them depends on the machine.
 func SystemFontDirs() []string { return canvas.SystemFontDirs() }
 
+// widths are the named widths in inches, narrow first.
+func widths() []struct {
+	name   string
+	inches float64
+} {
+	return []struct {
+		name   string
+		inches float64
+	}{{"column", 3.5}, {"report", 5.2}, {"page", 7}}
+}
+
+// WidthNames returns the names of widths, narrow first: a column of a paper, a
+// report, a page.
+func WidthNames() []string {
+	var names []string
+	for _, w := range widths() {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// WidthNamed returns the width of a name in inches. Errors: fault.Usage with the
+// nearest name.
+func WidthNamed(name string) (float64, error) {
+	for _, w := range widths() {
+		if w.name == name {
+			return w.inches, nil
+		}
+	}
+	return 0, fault.Unknown("choose width", "width", name, WidthNames())
+}
+
 const (
 	narrowest = 3.5
 	widest    = 14.0
@@ -52,4 +84,26 @@ func (o Options) resolve(figure string, own float64) (Options, error) {
 // page opens the page of a figure.
 func (o Options) page() (*canvas.Page, error) {
 	return canvas.NewPage(vg.Length(o.Width*72), o.Theme, o.FontDirs)
+}
+
+// sheet opens the page of a figure and draws its header; title and subtitle are
+// those made from the numbers, own is the width in inches. The options returned
+// are resolved, their Title as drawn.
+func (o Options) sheet(figure string, own float64, title, subtitle string) (*canvas.Page, Options, error) {
+	o, err := o.resolve(figure, own)
+	if err != nil {
+		return nil, o, err
+	}
+	p, err := o.page()
+	if err != nil {
+		return nil, o, err
+	}
+	if o.Title == "" {
+		o.Title = title
+	}
+	if o.Subtitle == "" {
+		o.Subtitle = subtitle
+	}
+	p.Header(o.Title, o.Subtitle)
+	return p, o, nil
 }

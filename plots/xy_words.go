@@ -12,6 +12,9 @@ import (
 // say, or for the caller's own title.
 func (m *xy) title() string {
 	text := m.data.Y.words() + " against " + m.data.X.words()
+	if m.ecdf != nil {
+		text = "Distribution of " + m.data.X.words()
+	}
 	if len(m.names) > 1 && m.data.By != "" {
 		text += ", by " + m.data.By
 	}
@@ -58,6 +61,9 @@ func (m *xy) interval() string {
 
 // notes say what was left out or moved.
 func (m *xy) notes() []string {
+	if m.ecdf != nil {
+		return m.ecdf.notes()
+	}
 	var notes []string
 	add := func(n int, format string) {
 		if n > 0 {
@@ -97,6 +103,9 @@ func (m *xy) notes() []string {
 const mostDescribed = 12
 
 func (m *xy) describe() string {
+	if m.ecdf != nil {
+		return m.ecdf.describe("Distribution functions")
+	}
 	var b strings.Builder
 	kind := "Scatter of "
 	if m.line {
@@ -167,11 +176,15 @@ func (m *xy) describeSeries(s Series, at placed) string {
 	point := func(k int) string {
 		return canvas.Significant(s.Y[k], 3) + " at " + canvas.Significant(s.X[k], 3)
 	}
+	none, one := "no point. ", "one point, "
+	if name == "" {
+		none, one = "No point. ", "One point, "
+	}
 	switch n {
 	case 0:
-		return name + "no point. "
+		return name + none
 	case 1:
-		return name + "one point, " + point(first) + ". "
+		return name + one + point(first) + ". "
 	}
 	if m.line {
 		return fmt.Sprintf("%s%s from %s to %s, lowest %s, highest %s. ", name, plural(n, "point"), point(first), point(last), point(low), point(high))

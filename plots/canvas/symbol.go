@@ -29,12 +29,15 @@ func SymbolAt(i int) Symbol { return Symbol(i % int(symbols)) }
 // stands out from lines below it; hollow leaves its middle in the background
 // colour.
 func (p *Page) Mark(at vg.Point, s Symbol, radius vg.Length, c color.RGBA, hollow bool) {
-	const ring, wall = vg.Length(1.2), vg.Length(1.0)
-	if s == Disc {
-		p.Dot(at, radius, c, hollow)
-		return
-	}
+	const ring = vg.Length(1.2)
 	p.fill(s.path(at, radius+ring), p.theme.Background)
+	p.Blot(at, s, radius, c, hollow)
+}
+
+// Blot fills a marker as Mark does, without the ring: for markers so many that
+// rings would hide their neighbours.
+func (p *Page) Blot(at vg.Point, s Symbol, radius vg.Length, c color.RGBA, hollow bool) {
+	const wall = vg.Length(1.0)
 	p.fill(s.path(at, radius), c)
 	if hollow {
 		p.fill(s.path(at, radius-wall*s.steep()), p.theme.Background)

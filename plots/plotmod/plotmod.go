@@ -1,8 +1,8 @@
 // Package plotmod is the script module "plot": figures of distributions, as
 // scripts draw and save them.
 //
-// It turns the distributions of the module "lab" into the plain data of package
-// plots and saves pictures into the run's output folder only. What a figure
+// It turns the distributions of the module "lab" and the tables of the module
+// "table" into the plain data of package plots and saves pictures into the run's output folder only. What a figure
 // looks like is decided in plots.
 package plotmod
 
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lab/core/fault"
 	"lab/core/script"
@@ -29,15 +30,17 @@ var common = []script.Param{
 	{Name: "title", Type: script.String(), Default: "", Meaning: "the finding; left out, it is made from the numbers"},
 	{Name: "subtitle", Type: script.String(), Default: "", Meaning: "data and encoding; left out, it is generated"},
 	{Name: "theme", Type: script.String(), Default: "light", Choices: plots.ThemeNames(), Meaning: "colours of the picture"},
-	{Name: "width", Type: script.Float(), Default: 0.0, Range: script.Between(0, 14), Unit: "inches", Meaning: "0 is the figure's own width"},
+	{Name: "width", Type: script.Either(script.Float(), script.String()), Default: 0.0, Range: script.Between(0, 14), Choices: plots.WidthNames(), Unit: "inches",
+		Meaning: "in inches, 0 is the figure's own, or by name: a column (3.5), a report (5.2) or a page (7)"},
+	{Name: "live_text", Type: script.Bool(), Default: false, Meaning: "SVG keeps words as text that can be searched and edited, with the letters used embedded; otherwise they are outlines"},
 }
 
 // Module returns the module "plot".
 func Module(e *Env) script.Module {
 	return script.Module{
 		Name: "plot",
-		Doc:  "Figures of distributions and of what stages do to them. Each returns a figure; save writes it.",
-		Members: []script.Member{
+		Doc:  "Figures of distributions and of what stages do to them, and general charts over tables. Each returns a figure; save writes it.",
+		Members: append([]script.Member{
 			{
 				Name: "reshape", Returns: "figure",
 				Doc: "Draws what each rule does to one next-token distribution: a panel per sampling distribution, all made from the same prompt.",
@@ -65,7 +68,8 @@ func Module(e *Env) script.Module {
 				Options: common,
 				Func:    e.chain,
 			},
-		},
+			e.lineMember(), e.scatterMember(),
+		}, e.sampleMembers()...),
 		Classes: []script.Class{(*figure)(nil).Class()},
 	}
 }
@@ -90,6 +94,14 @@ func (*figure) Class() script.Class {
 					return err
 				})
 				return path, err
+			},
+		},
+		{
+			Name: "csv", Returns: "string", Doc: "Returns the numbers drawn as a CSV text.",
+			Func: func(c *script.Call) (any, error) {
+				var b strings.Builder
+				err := script.Self[*figure](c).Table().CSV(&b)
+				return b.String(), err
 			},
 		},
 		{
@@ -122,10 +134,39 @@ func (f *figure) save(name string) (string, error) {
 }
 
 func (e *Env) options(c *script.Call, d *std.Distribution) (plots.Options, error) {
-	theme, err := plots.ThemeNamed(c.String("theme"))
 	info := d.Model().Info()
-	return plots.Options{Theme: theme, Title: c.String("title"), Subtitle: c.String("subtitle"), Width: c.Float("width"),
-		Footer: fmt.Sprintf("model %s, sha256 %.12s · seed %d · lab %s", info.Name, info.Digest, d.Env().Seed, e.Version)}, err
+	return e.looks(c, fmt.Sprintf("model %s, sha256 %.12s · seed %d", info.Name, info.Digest, d.Env().Seed))
+}
+
+// looks reads the options that every figure takes; source says where the numbers
+// come from.
+func (e *Env) looks(c *script.Call, source string) (plots.Options, error) {
+	o := plots.Options{Title: c.String("title"), Subtitle: c.String("subtitle"), LiveText: c.Bool("live_text"), Footer: source}
+	if e.Version != "" {
+		if o.Footer != "" {
+			o.Footer += " · "
+		}
+		o.Footer += "lab " + e.Version
+	}
+	var err error
+	if o.Theme, err = plots.ThemeNamed(c.String("theme")); err != nil {
+		return o, err
+	}
+	switch w := c.Any("width").(type) {
+	case float64:
+		o.Width = w
+	case string:
+		o.Width, err = plots.WidthNamed(w)
+	}
+	return o, err
+}
+
+// failure gives an error of a figure the kind of a script's.
+func failure(err error) error {
+	if e, ok := err.(*fault.Error); ok && e.Kind == fault.Usage {
+		e.Kind = fault.Script
+	}
+	return err
 }
 
 // figureOf draws without the interpreter lock.
@@ -136,7 +177,7 @@ func (e *Env) figureOf(c *script.Call, draw func() (*plots.Figure, error)) (any,
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, failure(err)
 	}
 	return &figure{env: e, Figure: drawn}, nil
 }

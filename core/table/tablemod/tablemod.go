@@ -147,18 +147,9 @@ func (e *Env) ofRows(c *script.Call) (any, error) {
 	if !ok {
 		return nil, fault.New(fault.Script, c.Name(), "", "the rows are not a list")
 	}
-	values := map[string][]any{}
-	for i, r := range rows {
-		row, ok := r.(map[string]any)
-		if !ok {
-			return nil, fault.New(fault.Script, c.Name(), "", "row %d is not a map", i)
-		}
-		for name, v := range row {
-			if values[name] == nil {
-				values[name] = make([]any, len(rows))
-			}
-			values[name][i] = v
-		}
+	values, err := columnsOf(c.Name(), rows)
+	if err != nil {
+		return nil, err
 	}
 	return e.make(c, values)
 }
