@@ -2,7 +2,7 @@ package plots
 
 // Entry is one line of the catalogue.
 type Entry struct {
-	Name    string // also the name of the function, in lower case and with _ between its words
+	Name    string // of the figure, as scripts and the command line say it
 	Purpose string
 }
 
@@ -12,6 +12,13 @@ func Catalogue() []Entry {
 		{"reshape", "what each rule does to one next-token distribution"},
 		{"temperatures", "mass moving down the ranks as the temperature rises"},
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
+		{"tokens", "a text coloured by the surprisal of its tokens"},
+		{"heat_steps", "the likeliest tokens at each step of a text, the chosen one framed"},
+		{"entropy", "entropy and divergence from the model distribution against the temperature, over many prompts"},
+		{"zipf", "rank and frequency of the tokens or words of texts"},
+		{"repetition", "how texts begin to repeat themselves as they grow"},
+		{"pairs", "when two runs of the same prompts part"},
+		{"grid", "a measure over two settings of a sweep, the best cell framed"},
 		{"line", "one quantity along another, a line per series, with intervals"},
 		{"scatter", "two quantities of each point, with intervals, joined or not"},
 		{"bar", "how much there is of each thing, with intervals"},

@@ -184,7 +184,7 @@ func (t *drivers) drawBars(p *canvas.Page) {
 	nameWidth, leftRoom, rightRoom := vg.Length(0), vg.Length(0), vg.Length(0)
 	page := p.Right() - p.Left()
 	for _, i := range t.order {
-		nameWidth = max(nameWidth, p.Words(nameOfBar(CostBar{Name: t.data.Factors[i].Name}), p.Ink(canvas.Sans, canvas.PanelSize)).Width())
+		nameWidth = max(nameWidth, p.Words(stackName(CostBar{Name: t.data.Factors[i].Name}), p.Ink(canvas.Sans, canvas.PanelSize)).Width())
 		l, r := t.ends(i)
 		leftRoom, rightRoom = max(leftRoom, p.Words(l, value).Width()), max(rightRoom, p.Words(r, value).Width())
 	}
@@ -219,7 +219,7 @@ func (t *drivers) drawBars(p *canvas.Page) {
 	for row, i := range t.order {
 		f := t.data.Factors[i]
 		y := panel.Y(-float64(row))
-		name := p.Words(nameOfBar(CostBar{Name: f.Name}), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(nameWidth)
+		name := p.Words(stackName(CostBar{Name: f.Name}), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(nameWidth)
 		p.Put(name, vg.Point{X: rect.Min.X - 4, Y: y}, canvas.End, canvas.Centre)
 		low, high := min(f.AtLo, f.AtHi, t.data.Median), max(f.AtLo, f.AtHi, t.data.Median)
 		end := axis.LineTo

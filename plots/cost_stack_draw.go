@@ -77,13 +77,13 @@ func (s *stack) drawLying(p *canvas.Page) {
 func (s *stack) names(p *canvas.Page) (labels []canvas.Label, width vg.Length) {
 	most := 0.3 * (p.Right() - p.Left())
 	for _, b := range s.bars {
-		l := p.Words(nameOfBar(b), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(most)
+		l := p.Words(stackName(b), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(most)
 		labels, width = append(labels, l), max(width, l.Width())
 	}
 	return labels, width
 }
 
-func nameOfBar(b CostBar) string {
+func stackName(b CostBar) string {
 	if b.Name == "" {
 		return "(no name)"
 	}
@@ -128,7 +128,7 @@ func (s *stack) describe() string {
 			fmt.Fprintf(&b, "And %d more bars, in the table. ", len(s.bars)-i)
 			break
 		}
-		b.WriteString(shortened(nameOfBar(bar), nameLimit) + ": " + s.endWords(i) + " (")
+		b.WriteString(shortened(stackName(bar), nameLimit) + ": " + s.endWords(i) + " (")
 		for k, v := range bar.Values {
 			if k > 0 {
 				b.WriteString(", ")

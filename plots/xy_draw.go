@@ -78,6 +78,9 @@ func (m *xy) style(p *canvas.Page, i int) style {
 	default:
 		st.colour, st.dash, st.symbol = th.Series[i%len(th.Series)], dashes(i/len(th.Series)), canvas.SymbolAt(i)
 	}
+	if m.ink(i) {
+		st.colour, st.dash = th.Ink, nil
+	}
 	return st
 }
 
@@ -91,7 +94,7 @@ func dashes(i int) []vg.Length {
 // Joined points end anywhere, where a leader would cross other points, and
 // distribution functions all end at 1.
 func (m *xy) endLabelled() bool {
-	return m.line && m.ecdf == nil && len(m.panels) == 1 && len(m.names) > 1
+	return m.line && m.ecdf == nil && !m.data.Keys && len(m.panels) == 1 && len(m.names) > 1
 }
 
 // joined reports whether there are lines.
