@@ -38,5 +38,11 @@ func costCatalogue() []Entry {
 		{costStepName, "the time of a step by its parts, below what was measured"},
 		{costFrontierName, "speed of one user against throughput or price, and which settings are beaten"},
 		{costRooflineName, "kinds of work below the roofs of devices"},
+		{costQualityName, "quality of ways of sampling over what an item costs, with the front"},
+		{costBillName, "what the bill of a response is made of, by strategy"},
+		{costGrowthName, "days until inference passes training over the growth of demand"},
+		{costOptimumName, "the best size of a model that will be used a lot, under named coefficients"},
+		{costSpeculativeName, "when a draft model makes decoding faster, and the best length to draft"},
+		{costDriversName, "which assumption moves the answer most"},
 	}
 }

@@ -56,7 +56,11 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		c.drawPlanes(p)
 	}
 	p.Footer(c.allNotes(), source(c.basis, o.Footer))
-	return &Figure{name: c.figure, picture: p.Finish(title, c.describe()), table: c.table, live: o.LiveText}, nil
+	table := c.table
+	if c.rows != nil {
+		table = c.rows
+	}
+	return &Figure{name: c.figure, picture: p.Finish(title, c.describe()), table: table, live: o.LiveText}, nil
 }
 
 // source puts what the numbers rest on before where they come from.

@@ -134,3 +134,8 @@ func dateAfter(start time.Time, days float64) string {
 	}
 	return start.Add(time.Duration(days * 24 * float64(time.Hour))).Format("2 Jan 2006")
 }
+
+// sortBy sorts indices by a key, ties as they were.
+func sortBy(list []int, key func(int) float64) {
+	slices.SortStableFunc(list, func(a, b int) int { return compareFloats(key(a), key(b)) })
+}

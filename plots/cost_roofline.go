@@ -64,7 +64,7 @@ func CostRoofline(d CostRooflineData, o Options) (fig *Figure, err error) {
 	}
 	pl := &plane{x: Quantity{Name: "intensity", Title: "arithmetic intensity", Unit: "FLOP/byte", Log: true},
 		y: Quantity{Name: "rate", Title: "rate", Unit: "FLOP/s", Log: true}}
-	c := &chart{figure: costRooflineName, planes: []*plane{pl}, basis: d.CostBasis, begin: "Roofs of devices and the work below them", title: d.finding()}
+	c := &chart{figure: costRooflineName, planes: []*plane{pl}, alone: true, basis: d.CostBasis, begin: "Roofs of devices and the work below them", title: d.finding()}
 	lo, hi := d.extent()
 	for i, r := range d.Roofs {
 		x := []float64{lo, r.ridge(), hi}

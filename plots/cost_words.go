@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"lab/plots/canvas"
 )
@@ -164,13 +166,8 @@ func amountWords(v float64, unit string) string {
 	return text + "\u00a0" + unit
 }
 
-// between returns an interval in words, "" without one.
-func between(lo, hi float64) string {
-	switch {
-	case math.IsNaN(lo) || math.IsNaN(hi):
-		return ""
-	case math.IsInf(hi, 1):
-		return canvas.Significant(lo, 3) + " to never"
-	}
-	return canvas.Significant(lo, 3) + " to " + canvas.Significant(hi, 3)
+// sentence begins words with a capital.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }
