@@ -35,7 +35,7 @@ func curveGoldens() map[string]func(Options) (*Figure, error) {
 func entropyEdges() []edge {
 	nan, inf := math.NaN(), math.Inf(1)
 	of := func(rows ...EntropyRow) func(Options) (*Figure, error) {
-		return func(o Options) (*Figure, error) { return Entropy(EntropyData{rows}, o) }
+		return func(o Options) (*Figure, error) { return Entropy(EntropyData{Rows: rows}, o) }
 	}
 	var many []EntropyRow
 	for i := range 400 {

@@ -68,6 +68,7 @@ func Module(e *Env) script.Module {
 				Options: common,
 				Func:    e.chain,
 			},
+			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.gridMember(),
 			e.lineMember(), e.scatterMember(),
 		},
 		Classes: []script.Class{(*figure)(nil).Class()},

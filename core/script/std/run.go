@@ -21,6 +21,9 @@ type Run struct {
 	state  store.State
 }
 
+// Stored returns the run on disk.
+func (r *Run) Stored() *store.Stored { return r.stored }
+
 // openRun opens a run that is kept in a folder.
 func (e *Env) openRun(dir string) (*Run, error) {
 	r := &Run{env: e}
