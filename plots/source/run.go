@@ -25,7 +25,10 @@ type RunFigure struct {
 	Runs     int    // it takes: 1 or 2
 	Needs    string // of the run
 	Settings []Setting
-	draw     func(*request) (*plots.Figure, error)
+	// Vocabulary says that it shows tokens which only the model can spell: see
+	// Request.Pieces.
+	Vocabulary bool
+	draw       func(*request) (*plots.Figure, error)
 }
 
 // Request is what to draw from which runs.
@@ -55,14 +58,14 @@ func Figures() []RunFigure {
 	part := []Setting{{"first", "0", "first step drawn"}, {"most", "0", "steps drawn; 0 is the figure's own number"}}
 	by := Setting{"by", "", "column that tells the samples apart; left out, all that the grid varies"}
 	return []RunFigure{
-		{"tokens", 1, "record: ledger", slices.Concat(cell, part, []Setting{{"distribution", "model", "model or sampling"}}), drawTokens},
-		{"heat_steps", 1, "record: scores, or scores:N", slices.Concat(cell, part, []Setting{{"ranks", "5", "rows, 1 to 12"}}), drawHeatSteps},
-		{"entropy", 1, "record: ledger, and a grid over temperature", []Setting{{"x", "temperature", "column of the temperature"}}, drawEntropy},
-		{"zipf", 1, "nothing more", []Setting{by}, drawZipf},
-		{"repetition", 1, "nothing more", []Setting{by, {"n", "4", "length of the n-grams"}}, drawRepetition},
-		{"pairs", 2, "two runs of one grid", nil, drawPairs},
+		{"tokens", 1, "record: ledger", slices.Concat(cell, part, []Setting{{"distribution", "model", "model or sampling"}}), false, drawTokens},
+		{"heat_steps", 1, "record: scores, or scores:N", slices.Concat(cell, part, []Setting{{"ranks", "5", "rows, 1 to 12"}}), true, drawHeatSteps},
+		{"entropy", 1, "record: ledger, and a grid over temperature", []Setting{{"x", "temperature", "column of the temperature"}}, false, drawEntropy},
+		{"zipf", 1, "nothing more", []Setting{by}, false, drawZipf},
+		{"repetition", 1, "nothing more", []Setting{by, {"n", "4", "length of the n-grams"}}, false, drawRepetition},
+		{"pairs", 2, "two runs of one grid", nil, false, drawPairs},
 		{"grid", 1, "a grid over two settings", []Setting{{"x", "", "column along the axis; left out, the first that the grid varies"}, {"y", "", "column upwards; left out, the second"},
-			{"value", "distinct_2", "measure, as in stats.measures"}, {"smaller", "false", "true: the smallest value is best"}}, drawGrid},
+			{"value", "distinct_2", "measure, as in stats.measures"}, {"smaller", "false", "true: the smallest value is best"}}, false, drawGrid},
 	}
 }
 
