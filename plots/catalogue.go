@@ -21,5 +21,10 @@ func Catalogue() []Entry {
 		{"grid", "a measure over two settings of a sweep, the best cell framed"},
 		{"line", "one quantity along another, a line per series, with intervals"},
 		{"scatter", "two quantities of each point, with intervals, joined or not"},
+		{"bar", "how much there is of each thing, with intervals"},
+		{"heat", "a measure over two settings at once"},
+		{"hist", "how often each size of a quantity occurs"},
+		{"ecdf", "what share of a sample is at most a value"},
+		{"violin", "where samples lie and how far they spread"},
 	}
 }

@@ -28,6 +28,15 @@ func goldens() map[string]func(Options) (*Figure, error) {
 		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
 		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
 		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
+		barName:     func(o Options) (*Figure, error) { return Bar(strategies(), o) },
+		heatName:    func(o Options) (*Figure, error) { return Heat(sweepGrid(), o) },
+		histName:    func(o Options) (*Figure, error) { return Hist(surprisals(200), o) },
+		ecdfName: func(o Options) (*Figure, error) {
+			d := surprisals(200)
+			d.Samples, d.Level = d.Samples[:2], 0.95
+			return Ecdf(d, o)
+		},
+		violinName: func(o Options) (*Figure, error) { return Violin(surprisals(200), o) },
 	})
 	return out
 }

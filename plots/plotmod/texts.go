@@ -227,7 +227,7 @@ func (e *Env) pairs(c *script.Call) (any, error) {
 			return err
 		})
 	default:
-		x, y := samplesOf(c.Any("a")), samplesOf(c.Any("b"))
+		x, y := completions(c.Any("a")), completions(c.Any("b"))
 		if len(x) == 1 && len(y) == 1 { // whatever their index
 			d = plots.PairsData{Pairs: []plots.Pair{source.Pair(x[0], y[0])}}
 		} else {
@@ -246,7 +246,7 @@ func (e *Env) pairs(c *script.Call) (any, error) {
 	return e.drawn(c, func(o plots.Options) (*plots.Figure, error) { return plots.Pairs(d, o) })
 }
 
-func samplesOf(v any) []*trace.Sample {
+func completions(v any) []*trace.Sample {
 	switch x := v.(type) {
 	case *std.Sample:
 		return []*trace.Sample{x.Sample}
