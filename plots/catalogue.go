@@ -18,6 +18,7 @@ func Catalogue() []Entry {
 		{"zipf", "rank and frequency of the tokens or words of texts"},
 		{"repetition", "how texts begin to repeat themselves as they grow"},
 		{"pairs", "when two runs of the same prompts part"},
+		{"outcomes", "how far outcomes lie apart over seeds, by strategy"},
 		{"grid", "a measure over two settings of a sweep, the best cell framed"},
 		{"line", "one quantity along another, a line per series, with intervals"},
 		{"scatter", "two quantities of each point, with intervals, joined or not"},

@@ -68,7 +68,7 @@ func Module(e *Env) script.Module {
 				Options: common,
 				Func:    e.chain,
 			},
-			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.gridMember(),
+			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.outcomesMember(), e.gridMember(),
 			e.lineMember(), e.scatterMember(),
 		}, e.sampleMembers()...),
 		Classes: []script.Class{(*figure)(nil).Class()},

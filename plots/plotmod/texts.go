@@ -260,6 +260,26 @@ func completions(v any) []*trace.Sample {
 	return nil
 }
 
+func (e *Env) outcomesMember() script.Member {
+	return script.Member{
+		Name: "outcomes", Returns: "figure",
+		Doc:    "Draws how far the outcomes of each strategy lie apart over seeds: a row per value of by, from the rows of the table. The title says which median is highest.",
+		Params: []script.Param{tableParam()},
+		Options: slices.Concat(axisOptions("value", "column of the outcome, one row per sample"), []script.Param{
+			{Name: "by", Type: oneOrMore(), Optional: true, Meaning: "column, or columns, that name the strategy"},
+			{Name: "facet", Type: oneOrMore(), Optional: true, Meaning: "column, or columns, whose values are the panels"},
+			{Name: "rules", Type: script.List(script.Map(script.Any())), Optional: true, Meaning: `reference lines: [{x: 1, label: "human text"}]`},
+		}, own()),
+		Func: func(c *script.Call) (any, error) {
+			d, err := samplesOf(c, "value", "by", false)
+			if err != nil {
+				return nil, err
+			}
+			return e.drawn(c, func(o plots.Options) (*plots.Figure, error) { return plots.Outcomes(d, o) })
+		},
+	}
+}
+
 func (e *Env) gridMember() script.Member {
 	return script.Member{
 		Name: "grid", Returns: "figure",

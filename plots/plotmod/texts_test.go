@@ -11,6 +11,8 @@ func TestGridOfATable(t *testing.T) {
 print(f.title)`, "distinct_2 is highest at temperature 2, top_p 0.9: 0.625 [0.604, 0.646]\n"},
 		{"the smallest", `f := plot.grid([{a: 2, b: 1, v: 5.0}, {a: 1, b: 1, v: 3.0}, {a: 1, b: 2, v: 4.0, why: ""}, {a: 2, b: 2, why: "no memory"}], {x: "a", y: "b", value: "v", smaller: true, failed: "why", unit: "ms"})
 print(f.title); print(f.csv())`, "v is lowest at a 1, b 1: 3.00 ms\na,b,v,v_lo,v_hi,failed\n2,1,5,NaN,NaN,\n1,1,3,NaN,NaN,\n1,2,4,NaN,NaN,\n2,2,NaN,NaN,NaN,no memory\n\n"},
+		{"outcomes of a table", `print(plot.outcomes(raw, {value: "distinct_2", by: ["model", "top_p"], log_value: true, rules: [{x: 0.2, label: "here"}]}).title)`,
+			"distinct_2: highest median 0.325 for tiny · 0.9, lowest 0.192 for tiny · 0.5\n"},
 		{"no rows", `print(plot.grid([], {x: "a", y: "b", value: "v"}).description)`, "Cells of v over a and b: no data (no cells).\n"},
 	}
 	for _, r := range rows {

@@ -172,6 +172,42 @@ func drawGrid(q *request) (*plots.Figure, error) {
 	return plots.SweepGrid(d, q.Options)
 }
 
+func drawOutcomes(q *request) (*plots.Figure, error) {
+	columns := q.axes()
+	if !q.need(columns) {
+		return nil, q.err
+	}
+	m, err := measure.Named(q.text("value"))
+	if err != nil {
+		return nil, err
+	}
+	t, err := results.Samples(q.run, []string{m.Name})
+	if err != nil {
+		return nil, err
+	}
+	cells, err := column(t, "cell")
+	if err != nil {
+		return nil, err
+	}
+	values, err := column(t, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	d := plots.SampleData{Value: plots.Quantity{Name: m.Name, Unit: m.Unit}}
+	at := map[string]int{}
+	for i, c := range cells {
+		name := q.cellName(int(c), columns)
+		k, known := at[name]
+		if !known {
+			k = len(d.Samples)
+			at[name] = k
+			d.Samples = append(d.Samples, plots.Sample{Name: name})
+		}
+		d.Samples[k].Values = append(d.Samples[k].Values, values[i])
+	}
+	return plots.Outcomes(d, q.Options)
+}
+
 // failures returns the first failure of every cell that has one.
 func (q *request) failures() (map[int]string, error) {
 	out := map[int]string{}

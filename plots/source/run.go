@@ -64,6 +64,7 @@ func Figures() []RunFigure {
 		{"zipf", 1, "nothing more", []Setting{by}, false, drawZipf},
 		{"repetition", 1, "nothing more", []Setting{by, {"n", "4", "length of the n-grams"}}, false, drawRepetition},
 		{"pairs", 2, "two runs of one grid", nil, false, drawPairs},
+		{"outcomes", 1, "a measure of single samples", []Setting{{"value", "distinct_2", "measure, as in stats.measures"}, by}, false, drawOutcomes},
 		{"grid", 1, "a grid over two settings", []Setting{{"x", "", "column along the axis; left out, the first that the grid varies"}, {"y", "", "column upwards; left out, the second"},
 			{"value", "distinct_2", "measure, as in stats.measures"}, {"smaller", "false", "true: the smallest value is best"}}, false, drawGrid},
 	}
