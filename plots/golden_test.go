@@ -20,6 +20,7 @@ const goldenFooter = "lab · weather example · model grammar · seed 7"
 func goldens() map[string]func(Options) (*Figure, error) {
 	out := textGoldens()
 	maps.Copy(out, curveGoldens())
+	maps.Copy(out, shapeGoldens())
 	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {
