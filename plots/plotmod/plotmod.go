@@ -69,6 +69,7 @@ func Module(e *Env) script.Module {
 				Func:    e.chain,
 			},
 			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.outcomesMember(), e.gridMember(),
+			e.calibrationMember(), e.ridgelineMember(), e.timelineMember(),
 			e.lineMember(), e.scatterMember(),
 		}, e.sampleMembers()...),
 		Classes: []script.Class{(*figure)(nil).Class()},

@@ -13,6 +13,9 @@ print(f.title)`, "distinct_2 is highest at temperature 2, top_p 0.9: 0.625 [0.60
 print(f.title); print(f.csv())`, "v is lowest at a 1, b 1: 3.00 ms\na,b,v,v_lo,v_hi,failed\n2,1,5,NaN,NaN,\n1,1,3,NaN,NaN,\n1,2,4,NaN,NaN,\n2,2,NaN,NaN,NaN,no memory\n\n"},
 		{"outcomes of a table", `print(plot.outcomes(raw, {value: "distinct_2", by: ["model", "top_p"], log_value: true, rules: [{x: 0.2, label: "here"}]}).title)`,
 			"distinct_2: highest median 0.325 for tiny · 0.9, lowest 0.192 for tiny · 0.5\n"},
+		{"time", `f := plot.timeline([{request: "a", kind: "prefill", from_ms: 0, to_ms: 6, first: 8}, {request: "a", kind: "decode", from_ms: 6, to_ms: 8, first: 8}], {first_token: "first"})
+print(f.title); print(f.csv())`, "prefill takes 75 % of the time; the first token comes after 8.00 ms\nrequest,kind,from_ms,to_ms,ttft_ms\na,prefill,0,6,8\na,decode,6,8,8\n\n"},
+		{"no time", `print(plot.timeline([]).description)`, "Time line of requests: no data (no requests).\n"},
 		{"no rows", `print(plot.grid([], {x: "a", y: "b", value: "v"}).description)`, "Cells of v over a and b: no data (no cells).\n"},
 	}
 	for _, r := range rows {
