@@ -17,6 +17,8 @@ func BenchmarkFigure(b *testing.B) {
 	zipf := ZipfData{Texts: []ZipfText{{Name: "text", Counts: zipfCounts(1e7, 1, 262144)}}}
 	loops := RepetitionData{Strategies: []RepetitionStrategy{{Name: "loop", Samples: [][]int32{loopingText(262144, 100000, 300, 1)}}}}
 	pairs := PairsData{Pairs: []Pair{{A: loopingText(262144, 0, 1, 1), B: loopingText(262144, 0, 1, 2)}}}
+	draws, ridges, times := exampleCalibration(262144, 50000), exampleRidgeline(262144, 0.3, 0.5, 0.7, 1, 1.3, 1.6, 2, 4), exampleTimeline(8, 10923)
+	settings := exampleGrid(50, 40)
 	entropy := exampleEntropy(12, 0.2, 0.5, 1, 1.5, 2)
 	lines, thirty := waves(2, 131072), waves(30, 8738)
 	categories := plainBars(100_000, func(i int) float64 { return float64(i) })
@@ -34,6 +36,10 @@ func BenchmarkFigure(b *testing.B) {
 		{repetitionName, func() (*Figure, error) { return Repetition(loops, Options{}) }},
 		{pairsName, func() (*Figure, error) { return Pairs(pairs, Options{}) }},
 		{entropyName, func() (*Figure, error) { return Entropy(entropy, Options{}) }},
+		{calibrationName, func() (*Figure, error) { return Calibration(draws, Options{}) }},
+		{ridgelineName, func() (*Figure, error) { return Ridgeline(ridges, Options{}) }},
+		{timelineName, func() (*Figure, error) { return Timeline(times, Options{}) }},
+		{gridName, func() (*Figure, error) { return SweepGrid(settings, Options{}) }},
 		{heatStepsName, func() (*Figure, error) { return HeatSteps(steps, Options{}) }},
 		{lineName, func() (*Figure, error) { return Line(XYData{Series: lines}, Options{}) }},
 		{lineName + "-30-series", func() (*Figure, error) { return Line(XYData{Series: thirty}, Options{}) }},

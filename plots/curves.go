@@ -2,8 +2,6 @@ package plots
 
 import (
 	"slices"
-
-	"lab/core/measure"
 )
 
 // curves is a figure whose body is a line chart with words and data of its own.
@@ -49,16 +47,10 @@ func spreadOf(values []float64) (median, lo, hi float64, n int) {
 			kept = append(kept, v)
 		}
 	}
-	at := func(q float64) float64 {
-		e, err := measure.Quantile(kept, q, measure.Interval{})
-		if err != nil { // of no values
-			return unknown()
-		}
-		return e.Value
-	}
-	median, lo, hi = at(0.5), unknown(), unknown()
+	slices.Sort(kept)
+	median, lo, hi = quantile(kept, 0.5), unknown(), unknown()
 	if len(kept) > 1 {
-		lo, hi = at(0.05), at(0.95)
+		lo, hi = quantile(kept, 0.05), quantile(kept, 0.95)
 	}
 	return median, lo, hi, len(kept)
 }

@@ -16,7 +16,7 @@ import (
 
 func curveEdges() map[string][]edge {
 	return map[string][]edge{entropyName: entropyEdges(), zipfName: zipfEdges(), repetitionName: repetitionEdges(), pairsName: pairsEdges(),
-		gridName: gridEdges()}
+		gridName: gridEdges(), outcomesName: outcomesEdges()}
 }
 
 // curveGoldens are their golden pictures.
@@ -28,6 +28,7 @@ func curveGoldens() map[string]func(Options) (*Figure, error) {
 		zipfName:       func(o Options) (*Figure, error) { return Zipf(exampleZipf(), o) },
 		repetitionName: func(o Options) (*Figure, error) { return Repetition(exampleRepetition(), o) },
 		pairsName:      func(o Options) (*Figure, error) { return Pairs(examplePairs(24), o) },
+		outcomesName:   func(o Options) (*Figure, error) { return Outcomes(exampleOutcomes(200), o) },
 		gridName:       func(o Options) (*Figure, error) { return SweepGrid(exampleGrid(6, 4), o) },
 	}
 }
@@ -35,7 +36,7 @@ func curveGoldens() map[string]func(Options) (*Figure, error) {
 func entropyEdges() []edge {
 	nan, inf := math.NaN(), math.Inf(1)
 	of := func(rows ...EntropyRow) func(Options) (*Figure, error) {
-		return func(o Options) (*Figure, error) { return Entropy(EntropyData{rows}, o) }
+		return func(o Options) (*Figure, error) { return Entropy(EntropyData{Rows: rows}, o) }
 	}
 	var many []EntropyRow
 	for i := range 400 {

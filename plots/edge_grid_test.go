@@ -111,3 +111,29 @@ func TestTheBestCellIsTheBest(t *testing.T) {
 		}
 	}
 }
+
+// exampleOutcomes is one metric of strategies whose spread differs; greedy gives
+// the same text for every seed.
+func exampleOutcomes(n int) SampleData {
+	d := surprisals(n)
+	d.Value = Quantity{Name: "model_surprisal_bits", Title: "surprisal", Unit: "bits"}
+	d.Rules = nil
+	return d
+}
+
+// outcomesEdges are the rows of the violin, whose picture it is, and what the
+// title says of them.
+func outcomesEdges() []edge {
+	of := func(samples ...Sample) func(Options) (*Figure, error) {
+		return func(o Options) (*Figure, error) {
+			return Outcomes(SampleData{Value: Quantity{Name: "m"}, Samples: samples}, o)
+		}
+	}
+	a, b := Sample{Name: "a", Values: []float64{1, 2, 3}}, Sample{Name: "b", Values: []float64{4, 4, 4}}
+	return append(sampleEdges(Outcomes),
+		edge{name: "the title of one", draw: of(a), says: []string{"m: median 2.00 of 3 samples"}},
+		edge{name: "the title of two", draw: of(a, b), says: []string{"m: highest median 4.00 for b, lowest 2.00 for a; the seed changes nothing for b"}},
+		edge{name: "equal medians", draw: of(a, Sample{Name: "c", Values: []float64{2}}), says: []string{"m: all medians are 2.00"}},
+		edge{name: "one without values", draw: of(a, Sample{Name: "c"}), says: []string{"m: all medians are 2.00"}},
+		edge{name: "no samples at all", draw: of(), says: []string{"m over seeds"}})
+}

@@ -17,6 +17,7 @@ const entropyName = "entropy"
 // EntropyData is the sampling distributions of many prompts at several
 // temperatures. The slices are not kept.
 type EntropyData struct {
+	Of   string       // what a value is of, in the singular; "": prompt
 	Rows []EntropyRow // in any order, temperatures different
 }
 
@@ -61,6 +62,10 @@ func Entropy(d EntropyData, o Options) (fig *Figure, err error) {
 	if len(rows) > mostSeries {
 		return nil, fault.New(fault.Usage, "figure "+entropyName, "rows", "%d temperatures are more than %d", len(rows), mostSeries)
 	}
+	of := d.Of
+	if of == "" {
+		of = "prompt"
+	}
 	c := curves{name: entropyName, title: "Entropy and divergence against the temperature"}
 	c.chart = XYData{X: Quantity{Name: "temperature", Title: "temperature T"}, Y: Quantity{Name: "bits"}, Facet: "quantity", Points: len(rows) <= 20}
 	medians := Series{Panel: entropyPanel}
@@ -81,7 +86,7 @@ func Entropy(d EntropyData, o Options) (fig *Figure, err error) {
 		if rows[0].Temperature <= 1 && rows[len(rows)-1].Temperature >= 1 {
 			c.chart.Rules = []Rule{{Vertical: true, At: 1, Label: "T = 1"}}
 		}
-		c.words(rows, prompts, undefined)
+		c.words(rows, of, prompts, undefined)
 	}
 	return c.draw(o)
 }
@@ -116,12 +121,12 @@ func (r EntropyRow) check() error {
 }
 
 // words makes the title from the medians and states n.
-func (c *curves) words(rows []EntropyRow, prompts, undefined int) {
+func (c *curves) words(rows []EntropyRow, unit string, prompts, undefined int) {
 	m := c.chart.Series[0]
 	first, last := 0, len(m.X)-1
 	of := ""
 	if prompts > 1 {
-		of = fmt.Sprintf(" (median of %s)", plural(prompts, "prompt"))
+		of = fmt.Sprintf(" (median of %s)", plural(prompts, unit))
 	}
 	from, to := m.Y[first], m.Y[last]
 	switch {
@@ -138,13 +143,13 @@ func (c *curves) words(rows []EntropyRow, prompts, undefined int) {
 		c.title = fmt.Sprintf("From T = %s to %s the entropy %s from %s to %s bits%s", canvas.Number(m.X[first]), canvas.Number(m.X[last]), turn,
 			canvas.Digits(from, 2), canvas.Digits(to, 2), of)
 	}
-	c.subtitle = plural(len(rows), "temperature") + ", " + plural(prompts, "prompt")
+	c.subtitle = plural(len(rows), "temperature") + ", " + plural(prompts, unit)
 	if prompts > 1 {
-		c.subtitle += "; line: median, band: 5 to 95 % of the prompts"
+		c.subtitle += "; line: median, band: 5 to 95 % of the " + unit + "s"
 	}
 	if undefined > 0 {
 		c.subtitle += fmt.Sprintf("; %s %s undefined and left out", plural(undefined, "value"), verb(undefined, "is", "are"))
 	}
 	c.subtitle += "."
-	c.chart.Interval = "5 to 95 % of the prompts"
+	c.chart.Interval = "5 to 95 % of the " + unit + "s"
 }

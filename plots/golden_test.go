@@ -21,6 +21,7 @@ func goldens() map[string]func(Options) (*Figure, error) {
 	out := textGoldens()
 	maps.Copy(out, curveGoldens())
 	maps.Copy(out, costGoldens())
+	maps.Copy(out, shapeGoldens())
 	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {

@@ -22,27 +22,15 @@ type sheet struct {
 
 // draw draws the frame around the body.
 func (s sheet) draw(o Options) (*Figure, error) {
-	o, err := o.resolve(s.name, s.width)
+	p, o, err := o.sheet(s.name, s.width, s.title, s.subtitle)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.page()
-	if err != nil {
-		return nil, err
-	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = s.title
-	}
-	if subtitle == "" {
-		subtitle = s.subtitle
-	}
-	p.Header(title, subtitle)
 	if s.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: s.x, Max: 1}, canvas.Axis{Name: s.y, Max: 1}, s.emptyWhy)
 	} else {
 		s.body(p)
 	}
 	p.Footer(s.notes(), o.Footer)
-	return &Figure{name: s.name, picture: p.Finish(title, s.describe()), table: s.table, live: o.LiveText}, nil
+	return &Figure{name: s.name, picture: p.Finish(o.Title, s.describe()), table: s.table, live: o.LiveText}, nil
 }

@@ -38,8 +38,8 @@ const (
 	gridCellsMost = 2000 // larger files than 500 kB beyond
 )
 
-// sweepGrid is the figure's content, ready to be drawn.
-type sweepGrid struct {
+// settingsGrid is the figure's content, ready to be drawn.
+type settingsGrid struct {
 	data      GridData
 	at        [][]int // cell of a column and row, -1 for none
 	best      int     // -1 for none
@@ -80,14 +80,14 @@ func SweepGrid(d GridData, o Options) (fig *Figure, err error) {
 	return s.draw(o)
 }
 
-func newSweepGrid(d GridData) (*sweepGrid, error) {
+func newSweepGrid(d GridData) (*settingsGrid, error) {
 	const op = "figure " + gridName
 	if len(d.XNames)*len(d.YNames) > gridCellsMost || len(d.XNames) > gridCellsMost || len(d.YNames) > gridCellsMost {
 		return nil, fault.New(fault.Usage, op, "cells", "%d times %d values are more than %d cells", len(d.XNames), len(d.YNames), gridCellsMost).
 			Fix("draw a part of the grid, or lines with line")
 	}
 	d.Cells, d.XNames, d.YNames = slices.Clone(d.Cells), slices.Clone(d.XNames), slices.Clone(d.YNames)
-	g := &sweepGrid{data: d, best: -1, lo: math.Inf(1), hi: math.Inf(-1), missing: len(d.XNames) * len(d.YNames)}
+	g := &settingsGrid{data: d, best: -1, lo: math.Inf(1), hi: math.Inf(-1), missing: len(d.XNames) * len(d.YNames)}
 	g.at = make([][]int, len(d.XNames))
 	for i := range g.at {
 		g.at[i] = slices.Repeat([]int{-1}, len(d.YNames))
@@ -135,12 +135,12 @@ func newSweepGrid(d GridData) (*sweepGrid, error) {
 	return g, nil
 }
 
-func (g *sweepGrid) better(a, b float64) bool {
+func (g *settingsGrid) better(a, b float64) bool {
 	return a > b && !g.data.Smaller || a < b && g.data.Smaller
 }
 
 // place names the settings of a cell.
-func (g *sweepGrid) place(c GridCell) string {
+func (g *settingsGrid) place(c GridCell) string {
 	setting := func(q Quantity, name string) string {
 		return shortened(q.Name, nameLimit) + " " + shortened(name, nameLimit)
 	}
@@ -148,7 +148,7 @@ func (g *sweepGrid) place(c GridCell) string {
 }
 
 // valueWords writes a value with its interval, when it has one.
-func (g *sweepGrid) valueWords(c GridCell) string {
+func (g *settingsGrid) valueWords(c GridCell) string {
 	text := canvas.Digits(c.Value, 3)
 	if g.data.Value.Unit != "" {
 		text += " " + g.data.Value.Unit
@@ -163,7 +163,7 @@ func intervalWords(c GridCell) string {
 	return "[" + canvas.Digits(c.Lo, 3) + ", " + canvas.Digits(c.Hi, 3) + "]"
 }
 
-func (g *sweepGrid) finding() string {
+func (g *settingsGrid) finding() string {
 	name := g.data.Value.words()
 	switch {
 	case g.best < 0:
@@ -179,7 +179,7 @@ func (g *sweepGrid) finding() string {
 	return fmt.Sprintf("%s is %s at %s: %s", name, way, g.place(b), g.valueWords(b))
 }
 
-func (g *sweepGrid) subtitle() string {
+func (g *settingsGrid) subtitle() string {
 	text := plural(len(g.data.Cells), "cell")
 	if g.best < 0 || g.lo == g.hi {
 		return text + "."
@@ -202,7 +202,7 @@ func (g *sweepGrid) subtitle() string {
 // mostFailures is how many failed cells the picture names.
 const mostFailures = 4
 
-func (g *sweepGrid) notes() []string {
+func (g *settingsGrid) notes() []string {
 	var notes []string
 	for k, i := range g.failed {
 		if k == mostFailures {
@@ -221,7 +221,7 @@ func (g *sweepGrid) notes() []string {
 	return notes
 }
 
-func (g *sweepGrid) describe() string {
+func (g *settingsGrid) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Cells of %s over %s and %s", g.data.Value.words(), g.data.X.words(), g.data.Y.words())
 	if len(g.data.Cells) == 0 {
@@ -247,7 +247,7 @@ func (g *sweepGrid) describe() string {
 	return strings.TrimSpace(b.String())
 }
 
-func (g *sweepGrid) table() Table {
+func (g *settingsGrid) table() Table {
 	x := columnName(g.data.X.Name, "x", nil)
 	y := columnName(g.data.Y.Name, "y", []string{x})
 	v := columnName(g.data.Value.Name, "value", []string{x, y, "failed"})

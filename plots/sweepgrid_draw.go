@@ -17,7 +17,7 @@ const (
 )
 
 // draw draws the colour bar, the cells and the names of both settings.
-func (g *sweepGrid) draw(p *canvas.Page) {
+func (g *settingsGrid) draw(p *canvas.Page) {
 	if g.lo < g.hi {
 		colourBar(p, g.data.Value.axisName(), g.lo, g.hi, p.Theme().Sequential)
 	}
@@ -63,7 +63,7 @@ func (g *sweepGrid) draw(p *canvas.Page) {
 }
 
 // drawColumns names the columns, every k-th when they are narrow.
-func (g *sweepGrid) drawColumns(p *canvas.Page, left, w, bottom vg.Length, st canvas.TextStyle) {
+func (g *settingsGrid) drawColumns(p *canvas.Page, left, w, bottom vg.Length, st canvas.TextStyle) {
 	longest := vg.Length(0)
 	for _, name := range g.data.XNames {
 		longest = max(longest, p.Words(name, st).Width())
@@ -87,7 +87,7 @@ func (g *sweepGrid) drawColumns(p *canvas.Page, left, w, bottom vg.Length, st ca
 }
 
 // drawCell draws one cell; -1 is a pair of settings that was not run.
-func (g *sweepGrid) drawCell(p *canvas.Page, r vg.Rectangle, i int) {
+func (g *settingsGrid) drawCell(p *canvas.Page, r vg.Rectangle, i int) {
 	th := p.Theme()
 	if i < 0 {
 		p.Box(r, th.Grid, canvas.GridLine, nil)
@@ -118,7 +118,7 @@ func (g *sweepGrid) drawCell(p *canvas.Page, r vg.Rectangle, i int) {
 
 // cellValue writes the value, and the interval of the best below it, where there
 // is room.
-func (g *sweepGrid) cellValue(p *canvas.Page, r vg.Rectangle, ink color.RGBA, words string, i int) {
+func (g *settingsGrid) cellValue(p *canvas.Page, r vg.Rectangle, ink color.RGBA, words string, i int) {
 	middle := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
 	value := p.Words(words, canvas.TextStyle{Family: canvas.Sans, Size: canvas.PanelSize, Colour: ink})
 	if value.Width()+4 > r.Size().X || r.Size().Y < 10 {

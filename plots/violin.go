@@ -42,24 +42,33 @@ type violin struct {
 // on a logarithmic axis lie at the tick 0.
 func Violin(d SampleData, o Options) (fig *Figure, err error) {
 	defer guard(violinName, &err)
+	return drawViolin(violinName, d, o, nil)
+}
+
+// drawViolin draws a figure of a name that is a violin; finding makes its title,
+// nil leaves it to the violin.
+func drawViolin(name string, d SampleData, o Options, finding func(*violin) string) (*Figure, error) {
 	for _, r := range d.Rules {
 		if !r.Vertical {
-			return nil, fault.New(fault.Usage, "figure "+violinName, "rule "+fault.Quote(r.Label, 40), "the vertical axis holds names, not numbers").
+			return nil, fault.New(fault.Usage, "figure "+name, "rule "+fault.Quote(r.Label, 40), "the vertical axis holds names, not numbers").
 				Fix("give it at a value of x")
 		}
 	}
-	s, err := newSamples(violinName, d)
+	s, err := newSamples(name, d)
 	if err != nil {
 		return nil, err
 	}
 	if len(s.names) > mostRows {
-		return nil, fault.New(fault.Usage, "figure "+violinName, "samples", "%d rows are more than %d", len(s.names), mostRows).Fix("draw fewer, or use a facet")
+		return nil, fault.New(fault.Usage, "figure "+name, "samples", "%d rows are more than %d", len(s.names), mostRows).Fix("draw fewer, or use a facet")
 	}
 	v := &violin{samples: s}
 	if v.emptyWhy == "" {
 		for _, values := range s.sorted {
 			v.rows = append(v.rows, v.row(values))
 		}
+	}
+	if finding != nil && o.Title == "" {
+		o.Title = finding(v)
 	}
 	return v.draw(o)
 }
@@ -135,7 +144,7 @@ func (v *violin) draw(o Options) (*Figure, error) {
 	} else {
 		title = "Distribution of " + title
 	}
-	p, o, err := o.sheet(violinName, panelWidth(len(v.panels)), title, v.subtitle())
+	p, o, err := o.sheet(v.figure, panelWidth(len(v.panels)), title, v.subtitle())
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +154,7 @@ func (v *violin) draw(o Options) (*Figure, error) {
 		v.drawPanels(p)
 	}
 	p.Footer(v.notes(), o.Footer)
-	return &Figure{name: violinName, picture: p.Finish(o.Title, v.describe("Violins")), table: v.table, live: o.LiveText}, nil
+	return &Figure{name: v.figure, picture: p.Finish(o.Title, v.describe("Violins")), table: v.table, live: o.LiveText}, nil
 }
 
 func (v *violin) subtitle() string {

@@ -108,7 +108,7 @@ says otherwise, and may take as long as --timeout allows.`,
 
 // check returns the values of --set, and refuses what no run can cure.
 func (r *runFlags) check(path string) (map[string]string, error) {
-	values, err := setValues(r.set)
+	values, err := setValues("lab run", r.set)
 	if err != nil {
 		return nil, err
 	}
@@ -213,16 +213,16 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 }
 
 // setValues reads the key=value pairs of --set.
-func setValues(pairs []string) (map[string]string, error) {
+func setValues(op string, pairs []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, p := range pairs {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok || key == "" {
-			return nil, fault.New(fault.Usage, "lab run", "", "--set %s is not key=value", fault.Quote(p, 40)).
+			return nil, fault.New(fault.Usage, op, "", "--set %s is not key=value", fault.Quote(p, 40)).
 				Fix("for example: --set model=grammar")
 		}
 		if _, twice := out[key]; twice {
-			return nil, fault.New(fault.Usage, "lab run", "", "--set %s is given twice", key)
+			return nil, fault.New(fault.Usage, op, "", "--set %s is given twice", key)
 		}
 		out[key] = value
 	}

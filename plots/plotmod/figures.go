@@ -75,15 +75,7 @@ func (e *Env) temperatures(c *script.Call) (any, error) {
 	d := script.Arg[*std.Distribution](c, "distribution").Unshaped()
 	data := plots.TemperaturesData{Prompt: d.Prompt(), TopP: c.Float("top_p")}
 	for _, t := range c.Floats("temperatures") {
-		built, err := d.ChainOf(c, "temperature:"+strconv.FormatFloat(t, 'g', -1, 64))
-		if err != nil {
-			return nil, err
-		}
-		var q *std.Distribution
-		err = c.Blocking(func() (err error) {
-			q, err = d.Reshape(c, built, experiment.Draw{Seed: d.Env().Seed})
-			return err
-		})
+		q, err := atTemperature(c, d, t)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +86,20 @@ func (e *Env) temperatures(c *script.Call) (any, error) {
 		return nil, err
 	}
 	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Temperatures(data, opt) })
+}
+
+// atTemperature returns the sampling distribution that a temperature makes of a
+// model distribution.
+func atTemperature(c *script.Call, d *std.Distribution, t float64) (q *std.Distribution, err error) {
+	built, err := d.ChainOf(c, "temperature:"+strconv.FormatFloat(t, 'g', -1, 64))
+	if err != nil {
+		return nil, err
+	}
+	err = c.Blocking(func() (err error) {
+		q, err = d.Reshape(c, built, experiment.Draw{Seed: d.Env().Seed})
+		return err
+	})
+	return q, err
 }
 
 func (e *Env) chain(c *script.Call) (any, error) {

@@ -68,6 +68,8 @@ func Module(e *Env) script.Module {
 				Options: common,
 				Func:    e.chain,
 			},
+			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.outcomesMember(), e.gridMember(),
+			e.calibrationMember(), e.ridgelineMember(), e.timelineMember(),
 			e.lineMember(), e.scatterMember(),
 		}, e.sampleMembers()...),
 		Classes: []script.Class{(*figure)(nil).Class()},

@@ -16,6 +16,9 @@ type Scoring struct {
 	model *Model
 }
 
+// Model returns the model that scored.
+func (s *Scoring) Model() *Model { return s.model }
+
 func scoreMembers() []script.Member {
 	return []script.Member{
 		{
