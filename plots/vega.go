@@ -24,7 +24,7 @@ func (f *Figure) VegaLite(w io.Writer) (err error) {
 	th := f.options.Theme
 	s.Schema = vega.Schema
 	s.Title = &vega.Title{Text: canvas.Clean(f.Title()), Anchor: "start"}
-	for _, line := range append([]string{f.options.Subtitle, f.options.Footer}, f.notes...) {
+	for _, line := range append([]string{f.options.Subtitle, v.note, f.options.Footer}, f.notes...) {
 		if line != "" {
 			s.Title.Subtitle = append(s.Title.Subtitle, canvas.Clean(line))
 		}
@@ -50,6 +50,7 @@ type view struct {
 	header []string
 	fields []string
 	theme  Theme
+	note   string // what differs from the picture, added to the subtitle
 }
 
 // of returns the channel of a column.
@@ -66,7 +67,7 @@ func (v *view) quantity(column int, q Quantity, zero bool) *vega.Channel {
 	c := v.of(column, "quantitative", canvas.Clean(q.axisName()))
 	switch {
 	case q.Log:
-		c.Scale = &vega.Scale{Type: "log"}
+		c.Scale = &vega.Scale{Type: "log", Nice: vega.No()}
 	case !zero:
 		c.Scale = &vega.Scale{Zero: vega.No()}
 	}
@@ -105,10 +106,16 @@ func cleaned(list []string) []string {
 
 // positive keeps the rows that a logarithmic axis can show.
 func (v *view) positive(column int, q Quantity) {
-	if q.Log {
-		zero := 0.0
-		v.spec.Transform = append(v.spec.Transform, vega.Transform{Filter: &vega.Filter{Field: v.fields[column], GT: &zero}})
+	v.spec.Transform = append(v.spec.Transform, v.above(column, q)...)
+}
+
+// above returns the filter of positive.
+func (v *view) above(column int, q Quantity) []vega.Transform {
+	if !q.Log {
+		return nil
 	}
+	zero := 0.0
+	return []vega.Transform{{Filter: &vega.Filter{Field: v.fields[column], GT: &zero}}}
 }
 
 // layers sets the layers, in panels when there are several.
@@ -121,9 +128,11 @@ func (v *view) layers(layers []vega.Spec, facet *vega.Channel, width, height any
 	v.spec.Facet, v.spec.Columns, v.spec.Spec = facet, 3, &one
 }
 
-// rules are the layers of reference lines.
+// rules are the layers of reference lines, with a row of data of their own: they
+// would be drawn once for every row of the table otherwise.
 func (v *view) rules(rules []Rule) []vega.Spec {
 	var out []vega.Spec
+	one := &vega.Data{Values: []map[string]any{{}}}
 	for _, r := range rules {
 		at := &vega.Channel{Datum: r.At}
 		line := vega.Encoding{Y: at}
@@ -132,11 +141,11 @@ func (v *view) rules(rules []Rule) []vega.Spec {
 			line = vega.Encoding{X: at}
 			words.DX, words.DY = 4, -60
 		}
-		out = append(out, vega.Spec{Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &line})
+		out = append(out, vega.Spec{Data: one, Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &line})
 		if r.Label != "" {
 			text := line
 			text.Text = &vega.Channel{Value: canvas.Clean(r.Label)}
-			out = append(out, vega.Spec{Mark: &words, Encoding: &text})
+			out = append(out, vega.Spec{Data: one, Mark: &words, Encoding: &text})
 		}
 	}
 	return out

@@ -153,13 +153,16 @@ func (h *hist) vega(v *view) {
 // vega draws violins as boxes: the table holds their quartiles, not their
 // shapes.
 func (m *violin) vega(v *view) {
+	v.note = "Here as boxes: quartiles and median, lines to the ends."
 	header, _ := m.sampleColumns()
 	n := len(header) // then n, min, quartile_1, median, quartile_3, max
 	q := m.data.Value
 	v.positive(n+1, q)
 	y := &vega.Channel{Value: 20.0}
+	var height any = 60
 	if len(m.names) > 1 || len(m.names) == 1 && m.names[0] != "" {
 		y = v.names(n-1, m.names, m.data.By)
+		height = map[string]int{"step": 24}
 	}
 	colour := &vega.Channel{Value: css(v.theme.Series[0])}
 	x := func(column int) *vega.Channel {
@@ -174,5 +177,5 @@ func (m *violin) vega(v *view) {
 	layers = append(layers, v.rules(m.data.Rules)...)
 	facet := m.sampleFacet(v, false)
 	width, _ := viewSize(len(m.panels))
-	v.layers(layers, facet, width, map[string]int{"step": 24})
+	v.layers(layers, facet, width, height)
 }

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"lab/plots/canvas"
 	"lab/plots/vega"
 )
 
@@ -14,14 +15,17 @@ func (r *reshape) vega(v *view) {
 		index[name] = i
 	}
 	v.spec.Transform = []vega.Transform{{Filter: &vega.Filter{Field: "row", Equal: "token"}}}
-	y := v.of(index["rank"], "ordinal", "token, ranked")
+	y := v.of(index["token"], "nominal", "token, ranked")
+	var order []string
+	for _, i := range r.rows {
+		order = append(order, canvas.Visible(r.data.Tokens[i]))
+	}
+	y.Sort = order
 	sampling := v.of(index["sampling"], "quantitative", "probability")
 	layers := []vega.Spec{
 		{Mark: &vega.Mark{Type: "bar", Tooltip: vega.AllFields()}, Encoding: &vega.Encoding{X: sampling, Y: y, Color: &vega.Channel{Value: css(v.theme.Series[0])}}},
 		{Mark: &vega.Mark{Type: "bar", Stroke: css(v.theme.Ink), Fill: "transparent", StrokeWidth: 0.8, Tooltip: vega.AllFields()},
 			Encoding: &vega.Encoding{X: v.of(index["model"], "quantitative", "probability"), Y: y}},
-		{Mark: &vega.Mark{Type: "text", Align: "left", DX: 4, Color: css(v.theme.Muted)},
-			Encoding: &vega.Encoding{X: v.of(index["model"], "quantitative", "probability"), Y: y, Text: v.of(index["token"], "nominal", "")}},
 	}
 	var titles []string
 	for _, p := range r.data.Panels {
@@ -46,7 +50,7 @@ func (t *temperatures) vega(v *view) {
 	if len(t.rows) > 0 {
 		e.Color.Scale = &vega.Scale{Domain: temperatures, Range: colours}
 	}
-	level := vega.Spec{Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &vega.Encoding{Y: &vega.Channel{Datum: t.topP}}}
+	level := vega.Spec{Data: &vega.Data{Values: []map[string]any{{}}}, Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &vega.Encoding{Y: &vega.Channel{Datum: t.topP}}}
 	v.layers([]vega.Spec{level, {Mark: &vega.Mark{Type: "line", Tooltip: vega.AllFields()}, Encoding: e}}, nil, viewWidth, viewHeight)
 }
 

@@ -30,6 +30,9 @@ func (m *xy) vega(v *view) {
 		base.X = &ordered
 	}
 	layers := v.rules(m.data.Rules)
+	if m.below > 0 {
+		v.note = "Intervals that reach zero or below are left out here."
+	}
 	if lo, ok := at("lo"); ok {
 		e := base
 		e.Y, e.Y2 = v.quantity(lo, m.data.Y, false), v.end(lo+1)
@@ -41,13 +44,13 @@ func (m *xy) vega(v *view) {
 		if m.ecdf != nil {
 			mark.Interpolate = "step-after"
 		}
-		layers = append(layers, vega.Spec{Mark: &mark, Encoding: &e})
+		layers = append(layers, vega.Spec{Transform: v.above(lo, m.data.Y), Mark: &mark, Encoding: &e})
 	}
 	if lo, ok := at("x_lo"); ok {
 		e := base
 		e.X, e.X2 = v.quantity(lo, m.data.X, false), v.end(lo+1)
 		e.X.Title = x.Title
-		layers = append(layers, vega.Spec{Mark: &vega.Mark{Type: "rule"}, Encoding: &e})
+		layers = append(layers, vega.Spec{Transform: v.above(lo, m.data.X), Mark: &vega.Mark{Type: "rule"}, Encoding: &e})
 	}
 	if m.joined() {
 		mark := vega.Mark{Type: "line", Tooltip: vega.AllFields(), Point: m.line && m.data.Points}
@@ -59,12 +62,14 @@ func (m *xy) vega(v *view) {
 	if !m.line {
 		e := base
 		if named && !m.split && len(m.names) <= directLines {
-			e.Shape = v.names(series, m.names, m.data.By)
+			shape := *base.Color // the same domain, so that both share a legend
+			shape.Scale = &vega.Scale{Domain: cleaned(m.names)}
+			e.Shape = &shape
 		}
-		mark := vega.Mark{Type: "point", Tooltip: vega.AllFields(), Filled: vega.Yes()}
+		mark := vega.Mark{Type: "point", Tooltip: vega.AllFields(), Filled: vega.Yes(), Size: 45}
 		if h, ok := at("hollow"); ok {
-			mark.Filled = vega.No()
-			mark.Fill = "" // the stroke has the colour; hollow points are not filled
+			mark.Filled = nil
+			e.Fill, e.Stroke, e.Color = base.Color, base.Color, nil
 			e.FillOpacity = &vega.Channel{Value: 1.0, Condition: &vega.Condition{Test: &vega.Filter{Field: v.fields[h], Equal: true}, Value: 0.0}}
 		}
 		layers = append(layers, vega.Spec{Mark: &mark, Encoding: &e})

@@ -102,6 +102,8 @@ type Encoding struct {
 	Y2          *Channel `json:"y2,omitempty"`
 	YOffset     *Channel `json:"yOffset,omitempty"`
 	Color       *Channel `json:"color,omitempty"`
+	Fill        *Channel `json:"fill,omitempty"`
+	Stroke      *Channel `json:"stroke,omitempty"`
 	Shape       *Channel `json:"shape,omitempty"`
 	FillOpacity *Channel `json:"fillOpacity,omitempty"`
 	Detail      *Channel `json:"detail,omitempty"`
@@ -134,6 +136,7 @@ type Condition struct {
 type Scale struct {
 	Type      string `json:"type,omitempty"` // "log"
 	Zero      *bool  `json:"zero,omitempty"`
+	Nice      *bool  `json:"nice,omitempty"` // false: the axis ends with the data
 	Domain    any    `json:"domain,omitempty"`
 	DomainMid any    `json:"domainMid,omitempty"`
 	Range     any    `json:"range,omitempty"`
