@@ -19,7 +19,10 @@ const (
 
 // colour returns the colour of a bar.
 func (b *bars) colour(p *canvas.Page, name, series string) color.RGBA {
-	th := p.Theme()
+	return b.colourIn(p.Theme(), name, series)
+}
+
+func (b *bars) colourIn(th Theme, name, series string) color.RGBA {
 	grey := canvas.Blend(th.Muted, th.Background, 0.75)
 	i := slices.Index(b.series, series)
 	switch {
@@ -64,8 +67,7 @@ func (b *bars) draw(o Options) (*Figure, error) {
 		}
 		b.drawPanels(p)
 	}
-	p.Footer(b.notes(), o.Footer)
-	return &Figure{name: barName, picture: p.Finish(o.Title, b.describe()), table: b.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: barName, describe: b.describe(), notes: b.notes(), table: b.table, text: b.textColumns(), vega: b.vega, sketch: b.sketch}), nil
 }
 
 func (b *bars) drawPanels(p *canvas.Page) {

@@ -140,8 +140,8 @@ func (t *drivers) draw(o Options) (*Figure, error) {
 		p.Legend(t.legend())
 		t.drawBars(p)
 	}
-	p.Footer(t.notes(), source(t.data.CostBasis, o.Footer))
-	return &Figure{name: costDriversName, picture: p.Finish(title, t.describe()), table: t.table, live: o.LiveText}, nil
+	o.Title, o.Subtitle, o.Footer = title, subtitle, source(t.data.CostBasis, o.Footer)
+	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table}), nil
 }
 
 func (t *drivers) legend() []canvas.Key {

@@ -55,12 +55,12 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		p.Legend(c.legend(p))
 		c.drawPlanes(p)
 	}
-	p.Footer(c.allNotes(), source(c.basis, o.Footer))
 	table := c.table
 	if c.rows != nil {
 		table = c.rows
 	}
-	return &Figure{name: c.figure, picture: p.Finish(title, c.describe()), table: table, live: o.LiveText}, nil
+	o.Title, o.Subtitle, o.Footer = title, subtitle, source(c.basis, o.Footer)
+	return o.finish(p, content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: table}), nil
 }
 
 // source puts what the numbers rest on before where they come from.

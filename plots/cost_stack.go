@@ -176,8 +176,8 @@ func (s *stack) draw(o Options) (*Figure, error) {
 			s.drawLying(p)
 		}
 	}
-	p.Footer(s.allNotes(), source(s.basis, o.Footer))
-	return &Figure{name: s.figure, picture: p.Finish(title, s.describe()), table: s.table, live: o.LiveText}, nil
+	o.Title, o.Subtitle, o.Footer = title, subtitle, source(s.basis, o.Footer)
+	return o.finish(p, content{name: s.figure, describe: s.describe(), notes: s.allNotes(), table: s.table}), nil
 }
 
 // legend names the parts in the order of the stack.

@@ -22,7 +22,7 @@ func TestSaveTakesTheFormatFromTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	starts := map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG", "c.pdf": "%PDF", "d.csv": "order,stage"}
+	starts := map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG", "c.pdf": "%PDF", "d.csv": "order,stage", "e.Txt": "The chain", "f.vl.json": "{\n \"$schema\""}
 	for name, start := range starts {
 		path := filepath.Join(dir, name)
 		if err := f.Save(path); err != nil {
@@ -84,7 +84,7 @@ func TestTablesComeBackFromCSV(t *testing.T) {
 				const enough = 20_000 // rows; writing differs by figure, not by length
 				if len(table.Rows) > enough {
 					table.Rows = table.Rows[:enough]
-					f = &Figure{table: func() Table { return table }}
+					f = &Figure{content: content{table: func() Table { return table }}}
 				}
 				want := append([][]string{table.Header}, table.Rows...)
 				if got := readBack(t, f); !slices.EqualFunc(got, want, slices.Equal) {

@@ -195,8 +195,7 @@ func (h *hist) draw(o Options) (*Figure, error) {
 	} else {
 		h.drawPanels(p)
 	}
-	p.Footer(h.notes(), o.Footer)
-	return &Figure{name: histName, picture: p.Finish(o.Title, h.describe("Histograms")), table: h.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: histName, describe: h.describe("Histograms"), notes: h.notes(), table: h.table, text: h.textColumns(), vega: h.vega, sketch: h.sketch}), nil
 }
 
 func (h *hist) subtitle() string {

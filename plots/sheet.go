@@ -31,6 +31,5 @@ func (s sheet) draw(o Options) (*Figure, error) {
 	} else {
 		s.body(p)
 	}
-	p.Footer(s.notes(), o.Footer)
-	return &Figure{name: s.name, picture: p.Finish(o.Title, s.describe()), table: s.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: s.name, describe: s.describe(), notes: s.notes(), table: s.table}), nil
 }

@@ -153,8 +153,7 @@ func (v *violin) draw(o Options) (*Figure, error) {
 	} else {
 		v.drawPanels(p)
 	}
-	p.Footer(v.notes(), o.Footer)
-	return &Figure{name: v.figure, picture: p.Finish(o.Title, v.describe("Violins")), table: v.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: v.figure, describe: v.describe("Violins"), notes: v.notes(), table: v.table, text: v.textColumns(), vega: v.vega, sketch: v.sketch}), nil
 }
 
 func (v *violin) subtitle() string {
