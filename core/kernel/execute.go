@@ -29,6 +29,8 @@ func (k *Kernel) execute(s *socket, m *message) {
 		k.reply(s, m, "execute_reply", k.errorContent(fault.New(fault.Usage, "execute", "", "the request is not of the expected form: %v", err)))
 		return
 	}
+	ctx, done := k.begin() // before any client can see that the cell has begun
+	defer done()
 	k.mu.Lock()
 	if !c.Silent {
 		k.count++
@@ -39,7 +41,7 @@ func (k *Kernel) execute(s *socket, m *message) {
 		k.publish(m, "execute_input", map[string]any{"code": c.Code, "execution_count": count})
 	}
 	out := &output{k: k, parent: m}
-	value, err := k.run(fmt.Sprintf("cell %d", count), c.Code, out)
+	value, err := k.run(ctx, fmt.Sprintf("cell %d", count), c.Code, out)
 	out.close()
 	if err != nil {
 		content := k.errorContent(err)
@@ -47,10 +49,12 @@ func (k *Kernel) execute(s *socket, m *message) {
 			k.publish(m, "error", map[string]any{"ename": content["ename"], "evalue": content["evalue"], "traceback": content["traceback"]})
 		}
 		k.remember(c, count, "")
-		k.reply(s, m, "execute_reply", content)
+		var waiting []*message
 		if c.StopOnError == nil || *c.StopOnError {
-			k.abort(s)
+			waiting = k.waiting() // before the answer, to which the client may react with another cell
 		}
+		k.reply(s, m, "execute_reply", content)
+		k.abort(s, waiting, count)
 		return
 	}
 	if value != nil && !c.Silent {
@@ -59,27 +63,30 @@ func (k *Kernel) execute(s *socket, m *message) {
 	}
 	k.remember(c, count, value.Text())
 	k.reply(s, m, "execute_reply", map[string]any{"status": "ok", "execution_count": count, "payload": []any{},
-		"user_expressions": k.expressions(c.Expressions)})
+		"user_expressions": k.expressions(ctx, c.Expressions)})
 }
 
-// run runs a cell so that Interrupt can stop it.
-func (k *Kernel) run(name, src string, out cells.Output) (cells.Bundle, error) {
-	if strings.TrimSpace(src) == "" {
-		return nil, nil
-	}
+// begin returns a context that Interrupt ends, and what to call at the end.
+func (k *Kernel) begin() (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(k.ctx)
-	defer cancel()
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.ending {
 		cancel()
 	}
 	k.interrupt = cancel
-	k.mu.Unlock()
-	defer func() {
+	return ctx, func() {
 		k.mu.Lock()
+		defer k.mu.Unlock()
 		k.interrupt = nil
-		k.mu.Unlock()
-	}()
+		cancel()
+	}
+}
+
+func (k *Kernel) run(ctx context.Context, name, src string, out cells.Output) (cells.Bundle, error) {
+	if strings.TrimSpace(src) == "" {
+		return nil, nil
+	}
 	return k.config.Cells.Run(ctx, name, src, out)
 }
 
@@ -103,21 +110,25 @@ func (k *Kernel) errorContent(err error) map[string]any {
 		"evalue": strings.ToValidUTF8(err.Error(), "\uFFFD"), "traceback": cells.Traceback(err), "payload": []any{}, "user_expressions": map[string]any{}}
 }
 
-// abort answers the execute requests that wait as aborted.
-func (k *Kernel) abort(s *socket) {
+// waiting takes the execute requests out of the queue.
+func (k *Kernel) waiting() []*message {
 	k.mu.Lock()
-	var waiting, kept []*message
+	defer k.mu.Unlock()
+	var out, kept []*message
 	for _, m := range k.queue {
 		if m.header.Type == "execute_request" {
-			waiting = append(waiting, m)
+			out = append(out, m)
 		} else {
 			kept = append(kept, m)
 		}
 	}
 	k.queue = kept
-	count := k.count
-	k.mu.Unlock()
-	for _, m := range waiting {
+	return out
+}
+
+// abort answers execute requests as aborted.
+func (k *Kernel) abort(s *socket, list []*message, count int) {
+	for _, m := range list {
 		k.publish(m, "status", map[string]any{"execution_state": "busy"})
 		k.reply(s, m, "execute_reply", map[string]any{"status": "aborted", "execution_count": count, "payload": []any{}, "user_expressions": map[string]any{}})
 		k.publish(m, "status", map[string]any{"execution_state": "idle"})
@@ -125,10 +136,10 @@ func (k *Kernel) abort(s *socket) {
 }
 
 // expressions evaluates what a request asks for beside its code.
-func (k *Kernel) expressions(list map[string]string) map[string]any {
+func (k *Kernel) expressions(ctx context.Context, list map[string]string) map[string]any {
 	out := map[string]any{}
 	for name, src := range list {
-		b, err := k.run("expression "+name, src, silence{})
+		b, err := k.run(ctx, "expression "+name, src, silence{})
 		if err != nil {
 			c := k.errorContent(err)
 			out[name] = map[string]any{"status": "error", "ename": c["ename"], "evalue": c["evalue"], "traceback": c["traceback"]}

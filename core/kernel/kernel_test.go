@@ -52,6 +52,7 @@ type client struct {
 	sockets map[string]zmq4.Socket
 	iopub   chan reply
 	answers chan reply
+	early   map[string]reply // answers that came before they were waited for
 	sent    int
 }
 
@@ -87,7 +88,7 @@ func start(t *testing.T) (*client, kernel.Connection, func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- k.Serve(ctx) }()
 	t.Cleanup(cancel)
-	c := &client{t: t, sockets: map[string]zmq4.Socket{}, iopub: make(chan reply, 1000), answers: make(chan reply, 1000)}
+	c := &client{t: t, sockets: map[string]zmq4.Socket{}, early: map[string]reply{}, iopub: make(chan reply, 1000), answers: make(chan reply, 1000)}
 	quiet := zmq4.WithLogger(log.New(io.Discard, "", 0))
 	for name, s := range map[string]struct {
 		zmq4.Socket
@@ -195,11 +196,12 @@ func (c *client) raw(socket string, frames ...string) {
 func (c *client) answer(id string) reply {
 	c.t.Helper()
 	for {
+		if r, ok := c.early[id]; ok {
+			return r
+		}
 		select {
 		case r := <-c.answers:
-			if r.Parent == id {
-				return r
-			}
+			c.early[r.Parent] = r
 		case <-time.After(10 * time.Second):
 			c.t.Fatalf("no answer to %s", id)
 		}
@@ -222,6 +224,21 @@ func (c *client) published(id string) []reply {
 			}
 		case <-time.After(10 * time.Second):
 			c.t.Fatalf("no idle after %s, only %v", id, out)
+		}
+	}
+}
+
+// begun waits until a cell is said to run: from then on it can be interrupted.
+func (c *client) begun(id string) {
+	c.t.Helper()
+	for {
+		select {
+		case r := <-c.iopub:
+			if r.Parent == id && r.Type == "execute_input" {
+				return
+			}
+		case <-time.After(10 * time.Second):
+			c.t.Fatalf("%s does not begin", id)
 		}
 	}
 }
@@ -275,11 +292,7 @@ func TestControlIsServedWhileACellRuns(t *testing.T) {
 	c, _, ended := start(t)
 	for _, src := range []string{"for {}", `import("kit").wait()`} {
 		id := c.send("shell", "execute_request", code(src))
-		for r := range c.iopub {
-			if r.Parent == id && r.Type == "execute_input" {
-				break
-			}
-		}
+		c.begun(id)
 		if r := c.answer(c.send("control", "kernel_info_request", "{}")); r.Type != "kernel_info_reply" {
 			t.Errorf("%+v", r)
 		}
@@ -290,8 +303,7 @@ func TestControlIsServedWhileACellRuns(t *testing.T) {
 			t.Errorf("%s: %+v", src, r)
 		}
 	}
-	c.send("shell", "execute_request", code("for {}"))
-	time.Sleep(50 * time.Millisecond)
+	c.begun(c.send("shell", "execute_request", code("for {}")))
 	c.send("control", "shutdown_request", "{}")
 	if err := ended(); err != nil {
 		t.Error(err)
@@ -322,8 +334,9 @@ func TestBadMessagesAreDropped(t *testing.T) {
 		t.Errorf("a message that should have been dropped was run: %+v", r)
 	}
 	// Sizes that no message has, before and after the introduction.
-	for _, port := range []int{at.Shell, at.IOPub, at.Heartbeat} {
-		for _, tail := range []string{"", "\x04\x26\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"} {
+	for name, port := range map[string]int{"DEALER": at.Shell, "SUB": at.IOPub, "REQ": at.Heartbeat} {
+		ready := "\x05READY\x0bSocket-Type\x00\x00\x00" + string(rune(len(name))) + name
+		for _, tail := range []string{"", "\x04" + string(rune(len(ready))) + ready} {
 			conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
 				t.Fatal(err)
@@ -332,7 +345,7 @@ func TestBadMessagesAreDropped(t *testing.T) {
 			fmt.Fprint(conn, greeting[:64]+tail+"\x02\x3f\xff\xff\xff\xff\xff\xff\xff"+strings.Repeat("x", 1000))
 			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 			if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
-				t.Errorf("the connection stays open: %v", err)
+				t.Errorf("%s, %q: the connection stays open: %v", name, tail, err)
 			}
 			conn.Close()
 		}
