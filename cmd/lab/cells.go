@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"lab/core/cost/costmod"
 	"lab/core/experiment"
 	"lab/core/measure/statsmod"
 	"lab/core/script"
@@ -15,7 +16,7 @@ import (
 // scriptModules are the modules that scripts and cells of notebooks can import.
 func scriptModules(env *std.Env, figures *plotmod.Env, tables *tablemod.Env) []script.Module {
 	env.Table = tables.Object
-	return []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module()}
+	return []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv())}
 }
 
 // cellPlace is where the cells of one notebook, kernel or prompt work.

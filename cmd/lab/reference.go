@@ -18,7 +18,7 @@ import (
 
 // modulesTopic prints what scripts find: the same text as docs/scripting.md.
 func modulesTopic() *cobra.Command {
-	return &cobra.Command{Use: "scripting", Short: "What scripts can call: the modules lab, plot, table and stats, and what needs no import",
+	return &cobra.Command{Use: "scripting", Short: "What scripts can call: the modules lab, plot, table, stats and cost, and what needs no import",
 		Long: strings.TrimSpace(scriptReference())}
 }
 
@@ -31,7 +31,7 @@ func scriptReference() string {
 
 Scripts are written in Tengo (github.com/d5/tengo, version 2). The last argument of many functions is a map of options; an
 unknown key, a value of the wrong type or out of range is an error with the script's position. Real quantities are floats,
-counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab, plot, table and stats are immutable, and a
+counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab, plot, table, stats and cost are immutable, and a
 member they do not have is an error. 1/4 of two ints is 0: write 1.0/4.
 
 Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are confined to the script's folder.

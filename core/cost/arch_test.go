@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -182,19 +181,4 @@ func FuzzParseArch(f *testing.F) {
 			t.Errorf("size %+v, %v", s, err)
 		}
 	})
-}
-
-func TestQuantityWritesNeverAsNull(t *testing.T) {
-	for _, r := range []struct {
-		q    Quantity
-		want string
-	}{
-		{Of(2, "s", "F9", Bound, ""), `{"value":2,"unit":"s","formula":"F9","kind":"bound"}`},
-		{Of(never, "days", "F29", Scenario, "never").Within(10, never), `{"value":null,"lo":10,"hi":null,"unit":"days","formula":"F29","kind":"scenario","note":"never"}`},
-	} {
-		b, err := json.Marshal(r.q)
-		if err != nil || string(b) != r.want {
-			t.Errorf("got %s, %v; want %s", b, err, r.want)
-		}
-	}
 }

@@ -46,13 +46,10 @@ func (a *Arch) Prompt(p Prefill, chunk int64, s Serving) (float64, error) {
 	sum := 0.0
 	for done := int64(0); done < p.New; done += chunk {
 		n := min(chunk, p.New-done)
-		one := Prefill{New: n, Cached: p.Cached + done, AllLogits: p.AllLogits}
-		flop, err := a.Prefill(one, Convention{})
+		w, err := a.PrefillWork(Prefill{New: n, Cached: p.Cached + done, AllLogits: p.AllLogits}, s.Format, s.Routing)
 		if err != nil {
 			return 0, err
 		}
-		w := Work{Linear: flop, Weights: s.Format.Weight * a.touched(s.Routing, float64(n)),
-			Cache: (a.cached(float64(one.Cached)) + float64(n)*a.cachePerToken()) * s.Format.Cache}
 		t, err := StepTimeOf(w, s.Device, s.Efficiency, s.Model, s.Offset)
 		if err != nil {
 			return 0, err
@@ -60,6 +57,26 @@ func (a *Arch) Prompt(p Prefill, chunk int64, s Serving) (float64, error) {
 		sum += t.Total
 	}
 	return g.of(sum)
+}
+
+// PrefillWork returns what one pass over a prompt does (F4 and F12): its FLOP,
+// attention included, as prefill attention is matrix products too; the weights; the
+// read of the cached prefix and the write of the new tokens.
+func (a *Arch) PrefillWork(p Prefill, f Format, r Routing) (Work, error) {
+	g := guarded("prefill bytes")
+	f.check(g)
+	if g.err != nil {
+		return Work{}, g.err
+	}
+	flop, err := a.Prefill(p, Convention{})
+	if err != nil {
+		return Work{}, err
+	}
+	n, read := float64(p.New), 0.0
+	if p.Cached > 0 {
+		read = a.cached(float64(p.Cached))
+	}
+	return Work{Linear: flop, Weights: f.Weight * a.touched(r, n), Cache: (read + n*a.cachePerToken()) * f.Cache}, nil
 }
 
 // mostChunks bounds the steps of one prefill that are added up.

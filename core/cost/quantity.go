@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"encoding/json"
 	"math"
 	"sort"
 )
@@ -43,36 +42,6 @@ func (q Quantity) Within(lo, hi float64) Quantity {
 
 // HasBand reports whether both ends of the band are known.
 func (q Quantity) HasBand() bool { return !math.IsNaN(q.Lo) && !math.IsNaN(q.Hi) }
-
-// MarshalJSON writes the quantity with null for a value that is never reached
-// and without lo and hi where there is no band.
-func (q Quantity) MarshalJSON() ([]byte, error) {
-	type end = *float64
-	finite := func(v float64) end {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return &v
-	}
-	if !q.HasBand() {
-		return json.Marshal(struct {
-			Value   end    `json:"value"`
-			Unit    string `json:"unit"`
-			Formula string `json:"formula"`
-			Kind    Kind   `json:"kind"`
-			Note    string `json:"note,omitempty"`
-		}{finite(q.Value), q.Unit, q.Formula, q.Kind, q.Note})
-	}
-	return json.Marshal(struct {
-		Value   end    `json:"value"`
-		Lo      end    `json:"lo"`
-		Hi      end    `json:"hi"`
-		Unit    string `json:"unit"`
-		Formula string `json:"formula"`
-		Kind    Kind   `json:"kind"`
-		Note    string `json:"note,omitempty"`
-	}{finite(q.Value), finite(q.Lo), finite(q.Hi), q.Unit, q.Formula, q.Kind, q.Note})
-}
 
 // sortBy sorts indices by less, ties in their order.
 func sortBy(order []int, less func(i, j int) bool) {

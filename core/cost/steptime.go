@@ -74,7 +74,6 @@ type Work struct {
 	Linear  float64 // FLOP of matrix products with weights
 	Weights float64 // bytes of weights read
 	Cache   float64 // bytes of cache read and written
-	Rows    float64 // bytes of embedding rows
 	// Attention is the FLOP of scores and values. Split leaves it out, as decode
 	// attention is memory-bound on every device (F8); Overlap counts it.
 	Attention float64
@@ -103,7 +102,6 @@ func StepTimeOf(w Work, d Device, e Efficiency, m Model, offset float64) (StepTi
 	g.nonNegative("attention FLOP", w.Attention)
 	g.nonNegative("weight bytes", w.Weights)
 	g.nonNegative("cache bytes", w.Cache)
-	g.nonNegative("embedding bytes", w.Rows)
 	g.nonNegative("offset", offset)
 	d.check(g)
 	e.check(g)
@@ -114,7 +112,7 @@ func StepTimeOf(w Work, d Device, e Efficiency, m Model, offset float64) (StepTi
 		return StepTime{}, g.err
 	}
 	bytes, flop := d.Chips*d.Bandwidth, d.Chips*d.Peak
-	t := StepTime{Cache: w.Cache / (bytes * e.Cache), Weights: (w.Weights + w.Rows) / (bytes * e.Weights),
+	t := StepTime{Cache: w.Cache / (bytes * e.Cache), Weights: w.Weights / (bytes * e.Weights),
 		Compute: w.Linear / (flop * e.Compute), Offset: offset, Model: m, Floor: e.IsFloor()}
 	if m == Split {
 		t.Total = t.Cache + max(t.Compute, t.Weights) + offset
@@ -137,20 +135,29 @@ type Serving struct {
 }
 
 // Step returns the time of one decode step of batch sequences at a context of
-// that many tokens each (F7 and F9). The rows of the embedding are counted with
-// the cache, as writes are.
+// that many tokens each (F7 and F9).
 func (a *Arch) Step(context, batch int64, s Serving) (StepTime, error) {
-	b, err := a.StepBytes(context, batch, s.Format, s.Routing)
+	w, err := a.StepWork(context, batch, s.Format, s.Routing)
 	if err != nil {
 		return StepTime{}, err
 	}
+	return StepTimeOf(w, s.Device, s.Efficiency, s.Model, s.Offset)
+}
+
+// StepWork returns what that step does. The rows of the embedding are counted with
+// the cache, as writes are.
+func (a *Arch) StepWork(context, batch int64, f Format, r Routing) (Work, error) {
+	b, err := a.StepBytes(context, batch, f, r)
+	if err != nil {
+		return Work{}, err
+	}
 	n := float64(batch)
-	return StepTimeOf(Work{
+	return Work{
 		Linear:    2 * n * a.counts().matmul,
 		Attention: n * a.attention(float64(context)-1, 1, Convention{Absorbed: true}),
 		Weights:   b.Weights,
 		Cache:     b.CacheRead + b.CacheWrite + b.Embedding,
-	}, s.Device, s.Efficiency, s.Model, s.Offset)
+	}, nil
 }
 
 // Stream returns the seconds to read bytes once from the memory of all chips

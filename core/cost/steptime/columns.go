@@ -41,6 +41,9 @@ func (c *column) unit(opt Options) string {
 		}
 		return "byte"
 	case "arithmetic":
+		if opt.Uncounted {
+			return "token"
+		}
 		return "FLOP"
 	}
 	return c.name
@@ -51,14 +54,15 @@ func candidates(points []Point, opt Options) []*candidate {
 	// In the order in which time goes to terms that cannot be told apart: F11
 	// takes the intercept for the weights.
 	names := []string{"weights", "arithmetic", "cache", "step", "row"}
-	if opt.Prefill {
-		names = []string{"arithmetic", "step"}
+	if opt.Prefill { // attention may be slower than the products with weights
+		return []*candidate{newCandidate("sum", []string{"arithmetic", "step"}, 0, points),
+			newCandidate("sum", []string{"arithmetic", "cache", "step"}, 0, points)}
 	}
 	var out []*candidate
 	if opt.Form != "split" {
 		out = append(out, newCandidate("sum", names, 0, points))
 	}
-	if opt.Form == "sum" || opt.Prefill {
+	if opt.Form == "sum" {
 		return out
 	}
 	var batches []int

@@ -41,8 +41,8 @@ type Term struct {
 // Residual is a point beside the fit.
 type Residual struct {
 	Point
-	Fitted float64 `json:"fitted_seconds"`
-	Ratio  float64 `json:"measured_over_fitted"`
+	Fitted float64 // seconds
+	Ratio  float64 // measured over fitted
 }
 
 // Fitted is a fit.
@@ -50,7 +50,7 @@ type Fitted struct {
 	Form      string     `json:"form"` // "sum" or "split"
 	Terms     []Term     `json:"terms"`
 	Level     float64    `json:"level"`
-	Residuals []Residual `json:"residuals"`
+	Residuals []Residual `json:"-"` // in the order of the points
 	// Of |measured/fitted - 1| over the points.
 	MedianResidual float64 `json:"median_residual"`
 	MostResidual   float64 `json:"max_residual"`
@@ -65,10 +65,11 @@ type Options struct {
 	Form  string // "sum" or "split"; "": whichever explains the points better
 	Level float64
 	Seed  uint64 // of the intervals
-	// Prefill leaves two terms: arithmetic and step.
+	// Prefill leaves the terms arithmetic and step, and cache where there are points
+	// enough to see it. There is one form then.
 	Prefill bool
 	// Uncounted is set when the backend counts nothing: Cache is then tokens held
-	// by all sequences, and there are no other units.
+	// by all sequences, and Linear of a prefill its tokens.
 	Uncounted bool
 }
 

@@ -16,8 +16,9 @@ type Prediction struct {
 }
 
 // Predict returns the seconds of a call at a context and a batch. What it does is
-// interpolated between the counts of the measured points, linearly: exact for
-// dense models, whose counts are linear in both. Outside of the measured contexts
+// interpolated between the counts of the measured points: those of a decode step
+// linearly, of a prefill linearly by token. That is exact for dense models but for
+// the scores of a prompt's last token. Outside of the measured contexts
 // or batches the lines go on, and Beyond says so. A prefill has no batch but 1.
 func (f *Fitted) Predict(context, batch int) (Prediction, error) {
 	if context < 0 || batch < 1 {
@@ -82,12 +83,15 @@ func (f *Fitted) work(context, batch int) Point {
 	byBatch := func(p *Point) int { return p.Batch }
 	byContext := func(p *Point) int { return p.Context }
 	p := Point{Context: context, Batch: batch}
-	perRow := at(func(p *Point) float64 { return p.Cache / float64(p.Batch) }, byContext, context, contexts)
-	p.Cache = max(0, perRow*float64(batch))
-	if f.prefill {
-		p.Linear = max(0, at(func(p *Point) float64 { return p.Linear }, byContext, context, contexts))
+	if f.prefill { // tokens of a prompt attend to those before them: by token, counts are lines
+		perToken := func(value func(*Point) float64) float64 {
+			return max(0, float64(context)*at(func(p *Point) float64 { return value(p) / float64(max(p.Context, 1)) }, byContext, context, contexts))
+		}
+		p.Linear = perToken(func(p *Point) float64 { return p.Linear })
+		p.Cache = perToken(func(p *Point) float64 { return p.Cache })
 		return p
 	}
+	p.Cache = max(0, float64(batch)*at(func(p *Point) float64 { return p.Cache / float64(p.Batch) }, byContext, context, contexts))
 	p.Linear = at(func(p *Point) float64 { return p.Linear }, byBatch, batch, batches)
 	if p.Weights = f.Residuals[0].Weights; len(batches) > 1 {
 		p.Weights = at(func(p *Point) float64 { return p.Weights }, byBatch, batch, batches)

@@ -256,21 +256,46 @@ func TestPredictionsSayWhenTheyExtrapolate(t *testing.T) {
 	}
 }
 
+// Attention shows in a prefill where there are points enough; in between, counts
+// are lines by token.
 func TestPrefill(t *testing.T) {
-	var points []Point
-	for _, c := range []int{32, 64, 128, 256} {
-		flop := 4e6*float64(c) + 3000*float64(c*c)
-		points = append(points, Point{Context: c, Batch: 1, Seconds: 2e-4 + flop*1e-11, Linear: flop})
+	at := func(c int, attention float64) Point {
+		n := float64(c)
+		p := Point{Context: c, Batch: 1, Linear: 4e6*n + 3000*n*n, Cache: 6144 * n * n / 2}
+		p.Seconds = 2e-4 + 1e-11*p.Linear + attention*p.Cache
+		return p
 	}
-	f, err := Fit(points, Options{Prefill: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, s := term(t, f, "arithmetic"), term(t, f, "step"); !close6(a.SecondsPer, 1e-11) || !close6(s.SecondsPer, 2e-4) || len(f.Terms) != 2 {
-		t.Errorf("%+v", f.Terms)
-	}
-	if p, err := f.Predict(128, 1); err != nil || !close6(p.Seconds, points[2].Seconds) || p.Beyond != "" {
-		t.Errorf("%+v, %v", p, err)
+	for name, c := range map[string]struct {
+		attention float64
+		contexts  []int
+		terms     []string
+	}{
+		"without attention": {0, []int{32, 64, 128, 256}, []string{"arithmetic", "step"}},
+		"with attention":    {1e-10, []int{32, 48, 64, 96, 128, 192, 256}, []string{"arithmetic", "cache", "step"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var points []Point
+			for _, n := range c.contexts {
+				points = append(points, at(n, c.attention))
+			}
+			f, err := Fit(points, Options{Prefill: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, x := range f.Terms {
+				got = append(got, x.Name)
+			}
+			if !reflect.DeepEqual(got, c.terms) || !close6(term(t, f, "arithmetic").SecondsPer, 1e-11) || !close6(term(t, f, "step").SecondsPer, 2e-4) {
+				t.Errorf("%+v", f.Terms)
+			}
+			for _, n := range []int{32, 100, 1000} {
+				p, err := f.Predict(n, 1)
+				if want := at(n, c.attention); err != nil || !close6(p.Seconds, want.Seconds) || (p.Beyond != "") != (n > 256) {
+					t.Errorf("%d tokens: %+v (%v), want %+v", n, p, err, want)
+				}
+			}
+		})
 	}
 }
 

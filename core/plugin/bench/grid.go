@@ -198,7 +198,7 @@ func (g *grid) open(ctx context.Context) error {
 			g.held = append(g.held, seq)
 		}
 	}
-	for _, b := range g.opt.Batch {
+	for _, b := range append([]int{1}, g.opt.Batch...) {
 		p := Point{Phase: Decode, Batch: b}
 		steps := g.opt.Steps
 		g.opt.Steps = 1
@@ -233,7 +233,7 @@ func (g *grid) prefill(ctx context.Context, p *Point, counts bool) error {
 	if err != nil {
 		return err
 	}
-	p.Usage = Counts{}.add(u, 1)
+	p.Usage, p.Empty = Counts{}.add(u, 1), g.empty[1]
 	if counts {
 		p.Seconds, p.Backend = append(p.Seconds, seconds), append(p.Backend, u.Seconds().Seconds())
 	}
