@@ -14,16 +14,12 @@ import (
 
 // costEnv is the facts that scripts compute costs with: those of lab cost without
 // flags, read once when a script first asks. object makes tables of the module table.
-// Progress of measurements goes to errOut, if there is one.
+// Progress of measurements goes to errOut.
 func costEnv(object func(*rows.Table) any, errOut io.Writer) *costmod.Env {
 	c := &costFlags{now: time.Now}
-	env := &costmod.Env{Tables: sync.OnceValues(c.load), Today: func() tables.Date { return tables.DateOf(c.now()) }, Table: object, Machine: machineRates}
-	if errOut == nil {
-		return env
-	}
 	line := &testLine{what: "cost.measure", unit: "measurements", out: errOut, terminal: newProgress(errOut).terminal, last: time.Now()}
-	env.Progress, env.Done = line.show, line.clear
-	return env
+	return &costmod.Env{Tables: sync.OnceValues(c.load), Today: func() tables.Date { return tables.DateOf(c.now()) }, Table: object,
+		Machine: machineRates, Progress: line.show, Done: line.clear}
 }
 
 // machineRates returns what this machine can do at most; nil with the reason where

@@ -394,3 +394,47 @@ func TestAQuestionByNames(t *testing.T) {
 		})
 	}
 }
+
+// A distilled model that serves in place of the trained one is cheaper by the ratio of
+// their weights, and demand that levels off takes longer.
+func TestAnotherModelMayServe(t *testing.T) {
+	q := Question{TrainModel: "llama-3-70b", TrainTokens: known(15e12), ServeModel: "llama-3-8b", TokensPerRequest: known(700), RequestsPerDay: known(1e8), Draws: draws}
+	growth, err := Growth([]float64{0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Growth = &growth
+	ask := func(q Question) *Answer {
+		b, _, err := q.Resolve(shipped(t), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := b.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	free := ask(q)
+	near(t, "tokens", value(t, free, "crossover_tokens").Value, 3*15e12*69501714432/7504658432)
+	q.Limit = 2e8
+	level := ask(q)
+	if d := value(t, level, "crossover_days"); d.Formula != "F30" || !(d.Value > value(t, free, "crossover_days").Value) {
+		t.Errorf("demand that levels off: %+v", d)
+	}
+	q.ServeParams = known(1e9)
+	if _, _, err := q.Resolve(shipped(t), day); err == nil {
+		t.Error("two models serve")
+	}
+}
+
+func TestEveryArithmeticTypeHasItsBytes(t *testing.T) {
+	last := math.Inf(1)
+	for _, d := range tables.Dtypes() {
+		b, err := Bytes(d)
+		if err != nil || !(b > 0 && b <= last) {
+			t.Errorf("%s: %g bytes after %g, %v", d, b, last, err)
+		}
+		last = b
+	}
+}
