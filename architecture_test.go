@@ -73,6 +73,8 @@ var allowed = []struct {
 	{"core/cost/tables", []string{"core/cost"}},
 	{"core/cost/yield", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
+	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
+	{"core/notebook", []string{"core/script/cells", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/results", "core/table", "core/measure", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
 		"core/trace", "core/plugin/param", "core/plugin/model", "core/plugin/sampler"}},
@@ -83,7 +85,7 @@ var allowed = []struct {
 	{"plots/canvas", []string{"plots/canvas/...", "gonum.org/v1/...", "codeberg.org/go-fonts/...", "codeberg.org/go-pdf/...",
 		"golang.org/x/image/...", "github.com/go-fonts/...", "git.sr.ht/~sbinet/..."}},
 	{"plots/mark", []string{"plots/canvas", "gonum.org/v1/..."}},
-	{"plots", []string{"plots/canvas", "plots/mark", "gonum.org/v1/..."}},
+	{"plots", []string{"plots/canvas", "plots/mark", "core/measure", "gonum.org/v1/..."}},
 	{"plots/plotmod", []string{"plots", "core/table", "core/table/tablemod", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",

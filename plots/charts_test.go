@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // The examples of the general charts: what a sweep over temperature and top_p
@@ -54,5 +55,61 @@ func frontier() XYData {
 		}
 		d.Series = append(d.Series, s)
 	}
+	return d
+}
+
+// surprisals are samples of a gamma-like quantity for three strategies, with a
+// fixed seed; the last two are too few for a density and all equal.
+func surprisals(n int) SampleData {
+	d := SampleData{Value: Quantity{Name: "surprisal_bits", Title: "surprisal", Unit: "bits"}, By: "strategy",
+		Rules: []Rule{{Vertical: true, At: 2.5, Label: "human text"}}}
+	r := rand.New(rand.NewPCG(7, 1))
+	for i, name := range []string{"temperature:1", "top_p:0.9", "min_p:0.1", "beam:4", "greedy"} {
+		s := Sample{Name: name}
+		count := []int{n, n, n, 12, 64}[i]
+		for range count {
+			v := -math.Log(r.Float64()*r.Float64()) * (1.2 - 0.25*float64(i))
+			if i == 4 {
+				v = 0.5
+			}
+			s.Values = append(s.Values, v)
+		}
+		d.Samples = append(d.Samples, s)
+	}
+	return d
+}
+
+// strategies is one measure of seven strategies for two models.
+func strategies() BarData {
+	d := BarData{Value: Quantity{Name: "repetition", Title: "repeated 4-grams", Unit: "%"}, Category: "strategy", By: "model", Interval: "95 % interval, n = 64"}
+	for i, name := range []string{"greedy", "beam:4", "temperature:0.7", "temperature:1", "top_k:40", "top_p:0.9", "min_p:0.1"} {
+		for k, model := range []string{"tiny", "grammar"} {
+			v := 62/(1+0.9*float64(i)) + 3*float64(k)
+			d.Bars = append(d.Bars, CategoryBar{Name: name, Series: model, Value: v, Lo: 0.85 * v, Hi: 1.1*v + 1})
+		}
+	}
+	return d
+}
+
+// sweptHeat is a measure over temperature and top_p, one cell of which failed.
+func sweptHeat() HeatData {
+	d := HeatData{Value: Quantity{Name: "quality", Title: "mean quality"}, X: Quantity{Name: "temperature"}, Y: Quantity{Name: "top_p"}, RowsUp: true, Best: "max"}
+	ps := []float64{0.5, 0.8, 0.9, 0.95, 1}
+	var cells [][]float64
+	for i, p := range ps {
+		d.Rows = append(d.Rows, fmt.Sprint(p))
+		cells = append(cells, nil)
+		for j, t := range []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.5} {
+			if i == 0 {
+				d.Columns = append(d.Columns, fmt.Sprint(t))
+			}
+			v := 0.9 - (t-0.7)*(t-0.7) - 2*(p-0.88)*(p-0.88)
+			if i == 4 && j == 6 {
+				v = math.NaN()
+			}
+			cells[i] = append(cells[i], v)
+		}
+	}
+	d.Panels = []HeatPanel{{Cells: cells}}
 	return d
 }

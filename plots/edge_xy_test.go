@@ -106,7 +106,7 @@ func xyEdges(f xyFunc) []edge {
 			return f.with(XYData{Facet: "model"}, facets...)(o)
 		}, says: []string{"model 3"}},
 		{name: "huge and tiny numbers", draw: f.of(Series{X: []float64{1e300, -1e300}, Y: []float64{1e-300, 2e-300}}), says: []string{"2 points"}},
-		{name: "a range that overflows", draw: f.of(Series{X: []float64{math.MaxFloat64, -math.MaxFloat64}, Y: []float64{1, 2}}), says: []string{"2 points"}},
+		{name: "a range that overflows", draw: f.of(Series{X: []float64{math.MaxFloat64, -math.MaxFloat64}, Y: []float64{1, 2}}), kind: fault.Data, err: "x of point 0: 1.7976931348623157e+308 is beyond ±1e+300"},
 		{name: "lengths differ", draw: f.of(Series{X: []float64{1}, Y: []float64{1, 2}}), kind: fault.Data, err: "1 values of X and 2 of Y"},
 		{name: "one end only", draw: f.of(Series{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}), kind: fault.Data, err: "an interval has one end only"},
 		{name: "interval upside down", draw: f.of(Series{X: []float64{1}, Y: []float64{1}, Lo: []float64{2}, Hi: []float64{1}}), kind: fault.Data, err: "from 2 down to 1"},

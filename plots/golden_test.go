@@ -5,6 +5,7 @@ import (
 	"flag"
 	"image"
 	"image/png"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +18,10 @@ const goldenFooter = "lab · weather example · model grammar · seed 7"
 
 // goldens are the pictures kept, one per figure, drawn in each theme.
 func goldens() map[string]func(Options) (*Figure, error) {
-	return map[string]func(Options) (*Figure, error){
+	out := textGoldens()
+	maps.Copy(out, curveGoldens())
+	maps.Copy(out, costGoldens())
+	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {
 			return Temperatures(weatherTemperatures(512, 0.3, 0.7, 1, 1.5, 2), o)
@@ -25,7 +29,17 @@ func goldens() map[string]func(Options) (*Figure, error) {
 		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
 		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
 		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
-	}
+		barName:     func(o Options) (*Figure, error) { return Bar(strategies(), o) },
+		heatName:    func(o Options) (*Figure, error) { return Heat(sweptHeat(), o) },
+		histName:    func(o Options) (*Figure, error) { return Hist(surprisals(200), o) },
+		ecdfName: func(o Options) (*Figure, error) {
+			d := surprisals(200)
+			d.Samples, d.Level = d.Samples[:2], 0.95
+			return Ecdf(d, o)
+		},
+		violinName: func(o Options) (*Figure, error) { return Violin(surprisals(200), o) },
+	})
+	return out
 }
 
 func golden(t *testing.T, name string, got []byte) []byte {

@@ -85,3 +85,25 @@ func (o Options) resolve(figure string, own float64) (Options, error) {
 func (o Options) page() (*canvas.Page, error) {
 	return canvas.NewPage(vg.Length(o.Width*72), o.Theme, o.FontDirs)
 }
+
+// sheet opens the page of a figure and draws its header; title and subtitle are
+// those made from the numbers, own is the width in inches. The options returned
+// are resolved, their Title as drawn.
+func (o Options) sheet(figure string, own float64, title, subtitle string) (*canvas.Page, Options, error) {
+	o, err := o.resolve(figure, own)
+	if err != nil {
+		return nil, o, err
+	}
+	p, err := o.page()
+	if err != nil {
+		return nil, o, err
+	}
+	if o.Title == "" {
+		o.Title = title
+	}
+	if o.Subtitle == "" {
+		o.Subtitle = subtitle
+	}
+	p.Header(o.Title, o.Subtitle)
+	return p, o, nil
+}

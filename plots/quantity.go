@@ -3,6 +3,8 @@ package plots
 import (
 	"math"
 
+	"gonum.org/v1/plot/vg"
+
 	"lab/core/fault"
 	"lab/plots/canvas"
 )
@@ -122,4 +124,26 @@ func (s scale) ticked(length, spacing float64) canvas.Axis {
 		a.Ticks = append(a.Ticks, t)
 	}
 	return a
+}
+
+// largestDrawn bounds what is drawn: beyond it the width of an axis overflows.
+const largestDrawn = 1e300
+
+// tooLarge reports whether a value is finite and beyond what an axis can hold.
+func tooLarge(v float64) bool { return defined(v) && math.Abs(v) > largestDrawn }
+
+// outsized returns the error for such a value.
+func outsized(figure, where string, v float64) error {
+	return badNumber(figure, where, "%v is beyond ±%g", v, largestDrawn).Fix("scale the values, or draw their logarithms")
+}
+
+// ruleStrip is the height that words of vertical rules take above rows, 0
+// without any.
+func ruleStrip(rules []Rule) vg.Length {
+	for _, r := range rules {
+		if r.Label != "" {
+			return 11
+		}
+	}
+	return 0
 }

@@ -29,26 +29,15 @@ func drawXY(figure string, line bool, d XYData, o Options) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := xyWidth
-	if len(m.panels) > 2 {
-		own = xyWide
-	}
-	if o, err = o.resolve(figure, own); err != nil {
-		return nil, err
-	}
-	p, err := o.page()
+	return m.draw(o)
+}
+
+func (m *xy) draw(o Options) (*Figure, error) {
+	m.cells = !m.data.Join && !m.line && m.points > mostMarkers
+	p, o, err := o.sheet(m.figure, panelWidth(len(m.panels)), m.title(), m.subtitle())
 	if err != nil {
 		return nil, err
 	}
-	m.cells = !m.data.Join && !m.line && m.points > mostMarkers
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = m.title()
-	}
-	if subtitle == "" {
-		subtitle = m.subtitle()
-	}
-	p.Header(title, subtitle)
 	if m.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: m.data.X.axisName(), Max: 1}, canvas.Axis{Name: m.data.Y.axisName(), Max: 1}, m.emptyWhy)
 	} else {
@@ -56,7 +45,15 @@ func drawXY(figure string, line bool, d XYData, o Options) (*Figure, error) {
 		m.drawPanels(p)
 	}
 	p.Footer(m.notes(), o.Footer)
-	return &Figure{name: figure, picture: p.Finish(title, m.describe()), table: m.table, live: o.LiveText}, nil
+	return &Figure{name: m.figure, picture: p.Finish(o.Title, m.describe()), table: m.table, live: o.LiveText}, nil
+}
+
+// panelWidth returns the width of a chart in inches by its number of panels.
+func panelWidth(panels int) float64 {
+	if panels > 2 {
+		return xyWide
+	}
+	return xyWidth
 }
 
 // style is how a series looks.
@@ -81,6 +78,9 @@ func (m *xy) style(p *canvas.Page, i int) style {
 	default:
 		st.colour, st.dash, st.symbol = th.Series[i%len(th.Series)], dashes(i/len(th.Series)), canvas.SymbolAt(i)
 	}
+	if m.ink(i) {
+		st.colour, st.dash = th.Ink, nil
+	}
 	return st
 }
 
@@ -91,9 +91,10 @@ func dashes(i int) []vg.Length {
 }
 
 // endLabelled reports whether lines are named at their ends: in a single panel.
-// Joined points end anywhere, where a leader would cross other points.
+// Joined points end anywhere, where a leader would cross other points, and
+// distribution functions all end at 1.
 func (m *xy) endLabelled() bool {
-	return m.line && len(m.panels) == 1 && len(m.names) > 1
+	return m.line && m.ecdf == nil && !m.data.Keys && len(m.panels) == 1 && len(m.names) > 1
 }
 
 // joined reports whether there are lines.
@@ -199,11 +200,16 @@ func (m *xy) drawPanel(p *canvas.Page, panel *canvas.Panel, i int, g canvas.Grid
 	if m.line {
 		for _, edge := range []bool{false, true} {
 			for _, s := range mine {
-				if s.spans == nil || m.grey(s.name) {
+				crowded := m.ecdf != nil && len(mine) > 2 // steps that cross: edges alone
+				if s.spans == nil || m.grey(s.name) || crowded && !edge {
 					continue
 				}
 				c := m.style(p, s.name).colour
-				b := mark.Band{Page: p, Spans: mark.ThinSpans(s.spans, m.x.Min, m.x.Max, columns), Fill: canvas.Blend(c, p.Theme().Background, 0.2)}
+				spans := mark.ThinSpans(s.spans, m.x.Min, m.x.Max, columns)
+				if m.ecdf != nil {
+					spans = mark.StepSpans(spans)
+				}
+				b := mark.Band{Page: p, Spans: spans, Fill: canvas.Blend(c, p.Theme().Background, 0.2)}
 				if edge {
 					b.Edge = canvas.Blend(c, p.Theme().Background, 0.45)
 				}
@@ -287,7 +293,15 @@ func (m *xy) obstacles(in []placed) []mark.XY {
 func (m *xy) drawSeries(p *canvas.Page, panel *canvas.Panel, s placed, columns int) {
 	st := m.style(p, s.name)
 	if m.line {
-		panel.Draw(mark.Curve{Page: p, Points: mark.Thin(s.points, m.x.Min, m.x.Max, columns), Colour: st.colour, Width: st.width, Dash: st.dash})
+		points := mark.Thin(s.points, m.x.Min, m.x.Max, columns)
+		if m.ecdf != nil {
+			from := 0.0
+			for _, pt := range s.zero {
+				from = max(from, pt.Y)
+			}
+			points = mark.Steps(points, from)
+		}
+		panel.Draw(mark.Curve{Page: p, Points: points, Colour: st.colour, Width: st.width, Dash: st.dash})
 		return
 	}
 	if m.data.Join {
@@ -336,7 +350,11 @@ func (m *xy) drawPoints(p *canvas.Page, panel *canvas.Panel, s placed) {
 // cellSide returns the side of cells so that all panels together stay small, and
 // the most points in one.
 func (m *xy) cellSide(panel *canvas.Panel) (side vg.Length, most int) {
+	if m.side > 0 {
+		return m.side, m.most
+	}
 	size := panel.Rect.Size()
+	defer func() { m.side, m.most = side, most }()
 	for side = 3; ; side *= 1.25 {
 		cells := 0
 		most = 0

@@ -12,6 +12,9 @@ import (
 // say, or for the caller's own title.
 func (m *xy) title() string {
 	text := m.data.Y.words() + " against " + m.data.X.words()
+	if m.ecdf != nil {
+		text = "Distribution of " + m.data.X.words()
+	}
 	if len(m.names) > 1 && m.data.By != "" {
 		text += ", by " + m.data.By
 	}
@@ -58,6 +61,9 @@ func (m *xy) interval() string {
 
 // notes say what was left out or moved.
 func (m *xy) notes() []string {
+	if m.ecdf != nil {
+		return m.ecdf.notes()
+	}
 	var notes []string
 	add := func(n int, format string) {
 		if n > 0 {
@@ -97,6 +103,9 @@ func (m *xy) notes() []string {
 const mostDescribed = 12
 
 func (m *xy) describe() string {
+	if m.ecdf != nil {
+		return m.ecdf.describe("Distribution functions")
+	}
 	var b strings.Builder
 	kind := "Scatter of "
 	if m.line {

@@ -99,12 +99,11 @@ as many as it takes until one is useful, at most n. Both are estimated from the 
 are there, without generating anything. A row is on the front when no other has at least its
 quality for at most its cost.
 
-Tokens are those of the run. FLOP and seconds are what its backend counted, or with
---model what the same tokens take on another model and device. USD come from
---price (rates of tokens), --usd-per-hour or the hardware's rent; joules from
---watts or the hardware's design power. What is not known is absent, and said.
-A run with a search (beam, best_of_n, …) is best a run of its own: what a search
-threw away is counted for the whole run.`,
+Tokens are those of the run. FLOP and seconds are what its backend counted for each
+sample, all that a search threw away included, or with --model what the same tokens take
+on another model and device. USD come from --price (rates of tokens),
+--usd-per-hour or the hardware's rent; joules from --load and --pue with --watts or
+the hardware's design power. What is not known is absent, and said.`,
 		Example: `  lab cost yield temperatures --quality ended
   lab cost yield grid --quality right --values judged.csv --n 1,4,16 --price gpt-4o
   lab cost yield beam sampled --quality model_perplexity --smaller --model llama-3-8b --hardware h100 --dtype bf16 --batch 32`,

@@ -14,10 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/cost/costmod"
 	"lab/core/experiment"
 	"lab/core/fault"
-	"lab/core/measure/statsmod"
 	"lab/core/plugin/host"
 	"lab/core/script"
 	"lab/core/script/std"
@@ -195,9 +193,8 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			record.Tables = append(record.Tables, name)
 		}
 	}}
-	env.Table = tables.Object
 	runner, err := script.New(script.Config{
-		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv(tables.Object, cmd.ErrOrStderr()))},
+		Modules: scriptModules(env, figures, tables, cmd.ErrOrStderr()),
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -336,7 +335,7 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 	}
 	s.out.Tokens = append(s.out.Tokens, r.Chosen)
 	if b.opt.Ledger {
-		s.out.Steps = append(s.out.Steps, b.record(s, r))
+		s.record(r, b.e.Piece(r.Chosen))
 	}
 	if b.opt.Scores != nil {
 		s.scores = append(s.scores, s.raw)
@@ -377,31 +376,6 @@ func (b *batch) finish(s *sample) {
 	if !utf8.Valid(s.text.raw) {
 		s.out.Raw = slices.Clone(s.text.raw)
 	}
-}
-
-func (b *batch) record(s *sample, r *chain.Row) trace.Step {
-	first, last := r.Ledger[0], r.Ledger[len(r.Ledger)-1]
-	m := trace.NewSide(first.ProbBefore, first.RankBefore, first.EntropyBefore, first.SupportBefore)
-	q := trace.NewSide(last.ProbAfter, last.RankAfter, last.EntropyAfter, last.SupportAfter)
-	step := trace.Step{Step: s.steps, Token: r.Chosen, Piece: b.e.Piece(r.Chosen), Model: &m, Sampling: &q}
-	for _, e := range r.Ledger {
-		step.Stages = append(step.Stages, trace.NewStage(e.Stage, e.Plugin, e.Change))
-	}
-	if last.SupportAfter > 1 {
-		s.loose = true
-	}
-	return step
-}
-
-// warning says when a seed could have made no difference although the chain
-// draws (field report 11), "" when it could.
-func (s *sample) warning() string {
-	selector := s.Chain.Stages[len(s.Chain.Stages)-1]
-	if len(s.out.Steps) == 0 || s.loose || selector.Declaration.Needs.Uniforms == 0 {
-		return ""
-	}
-	return fmt.Sprintf("sample %d: the support was 1 in 100%% of %d steps: the seed has no effect under %q",
-		s.Sample, len(s.out.Steps), s.Chain)
 }
 
 // close reports the unfinished samples, frees every sequence that is left and

@@ -61,54 +61,72 @@ type CellSeries struct {
 
 // CountCells returns how many squares of a side hold points in a panel of the
 // given size and axis ranges, and the most points in one.
-func CountCells(points []XY, side vg.Length, width, height vg.Length, x, y canvas.Axis) (cells, most int) {
-	for _, n := range cellsOf(points, side, func(v float64) vg.Length { return vg.Length((v-x.Min)/(x.Max-x.Min)) * width },
-		func(v float64) vg.Length { return vg.Length((v-y.Min)/(y.Max-y.Min)) * height }) {
-		cells++
-		most = max(most, n)
+func CountCells(points []XY, side, width, height vg.Length, x, y canvas.Axis) (cells, most int) {
+	for _, n := range cellsOf(points, side, width, height, x.Min, x.Max, y.Min, y.Max).counts {
+		if n > 0 {
+			cells++
+			most = max(most, int(n))
+		}
 	}
 	return cells, most
 }
 
-func cellsOf(points []XY, side vg.Length, x, y func(float64) vg.Length) map[[2]int]int {
-	out := map[[2]int]int{}
+// cellGrid is the number of points in each square, row after row.
+type cellGrid struct {
+	columns, rows int
+	counts        []int32
+}
+
+func cellsOf(points []XY, side, width, height vg.Length, x0, x1, y0, y1 float64) cellGrid {
+	g := cellGrid{columns: int(width/side) + 1, rows: int(height/side) + 1}
+	g.counts = make([]int32, g.columns*g.rows)
+	sx, sy := float64(width/side)/(x1-x0), float64(height/side)/(y1-y0)
 	for _, pt := range points {
-		if !undefined(pt.X) && !undefined(pt.Y) {
-			out[[2]int{int(math.Floor(float64(x(pt.X) / side))), int(math.Floor(float64(y(pt.Y) / side)))}]++
+		if undefined(pt.X) || undefined(pt.Y) {
+			continue
+		}
+		i, j := int(math.Floor((pt.X-x0)*sx)), int(math.Floor((pt.Y-y0)*sy))
+		if i >= 0 && i < g.columns && j >= 0 && j < g.rows {
+			g.counts[j*g.columns+i]++
 		}
 	}
-	return out
+	return g
 }
 
 // Plot implements plot.Plotter.
 func (l Cells) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
 	type layer struct {
-		n      int
+		n      int32
 		colour color.RGBA
 	}
-	cells := map[[2]int][]layer{}
+	size := c.Size()
+	var grids []cellGrid
 	for _, series := range l.Series {
-		for at, n := range cellsOf(series.Points, l.Side, func(v float64) vg.Length { return x(v) - c.Min.X }, func(v float64) vg.Length { return y(v) - c.Min.Y }) {
-			cells[at] = append(cells[at], layer{n, series.Colour})
-		}
+		grids = append(grids, cellsOf(series.Points, l.Side, size.X, size.Y, p.X.Min, p.X.Max, p.Y.Min, p.Y.Max))
 	}
-	for i := range int(c.Size().X/l.Side) + 1 {
-		for j := range int(c.Size().Y/l.Side) + 1 {
-			layers := cells[[2]int{i, j}]
-			slices.SortStableFunc(layers, func(a, b layer) int { return b.n - a.n })
-			over := l.Side
-			for _, at := range layers {
-				share := 1.0
-				if l.Most > 1 {
-					share = math.Log1p(float64(at.n)) / math.Log1p(float64(l.Most))
-				}
-				half := min(l.Side/2*vg.Length(math.Sqrt(share)), 0.72*over) // the one below stays visible
-				over = half
-				r := around(vg.Point{X: c.Min.X + (vg.Length(i)+0.5)*l.Side, Y: c.Min.Y + (vg.Length(j)+0.5)*l.Side}, half)
-				r.Max.X, r.Max.Y = min(r.Max.X, c.Max.X), min(r.Max.Y, c.Max.Y)
-				l.Page.Fill(r, at.colour)
+	if len(grids) == 0 {
+		return
+	}
+	for at := range grids[0].counts {
+		var layers []layer
+		for k, g := range grids {
+			if g.counts[at] > 0 {
+				layers = append(layers, layer{g.counts[at], l.Series[k].Colour})
 			}
+		}
+		slices.SortStableFunc(layers, func(a, b layer) int { return int(b.n) - int(a.n) })
+		middle := vg.Point{X: c.Min.X + (vg.Length(at%grids[0].columns)+0.5)*l.Side, Y: c.Min.Y + (vg.Length(at/grids[0].columns)+0.5)*l.Side}
+		over := l.Side
+		for _, cell := range layers {
+			share := 1.0
+			if l.Most > 1 {
+				share = math.Log1p(float64(cell.n)) / math.Log1p(float64(l.Most))
+			}
+			half := min(l.Side/2*vg.Length(math.Sqrt(share)), 0.72*over) // the one below stays visible
+			over = half
+			r := around(middle, half)
+			r.Max.X, r.Max.Y = min(r.Max.X, c.Max.X), min(r.Max.Y, c.Max.Y)
+			l.Page.Fill(r, cell.colour)
 		}
 	}
 }
@@ -159,6 +177,33 @@ func Thin(points []XY, lo, hi float64, columns int) []XY {
 			out = append(out, points[at])
 		}
 		i = j
+	}
+	return out
+}
+
+// Steps returns the corners of a step function with the value from before the
+// first point, by rising X: its value at a point holds up to the next. Gaps stay.
+func Steps(points []XY, from float64) []XY {
+	var out []XY
+	last := from
+	for _, pt := range points {
+		if !undefined(pt.X) && !undefined(pt.Y) {
+			out = append(out, XY{pt.X, last})
+			last = pt.Y
+		}
+		out = append(out, pt)
+	}
+	return out
+}
+
+// StepSpans returns the corners of a band around such a function.
+func StepSpans(spans []Span) []Span {
+	var out []Span
+	for i, s := range spans {
+		out = append(out, s)
+		if i+1 < len(spans) {
+			out = append(out, Span{spans[i+1].At, s.Lo, s.Hi})
+		}
 	}
 	return out
 }

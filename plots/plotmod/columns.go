@@ -26,7 +26,7 @@ func newReader(c *script.Call) *reader {
 }
 
 func (r *reader) fail(err error) {
-	if r.err == nil {
+	if r.err == nil && err != nil {
 		r.err = failure(err)
 	}
 }

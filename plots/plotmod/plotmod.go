@@ -40,7 +40,7 @@ func Module(e *Env) script.Module {
 	return script.Module{
 		Name: "plot",
 		Doc:  "Figures of distributions and of what stages do to them, and general charts over tables. Each returns a figure; save writes it.",
-		Members: []script.Member{
+		Members: append([]script.Member{
 			{
 				Name: "reshape", Returns: "figure",
 				Doc: "Draws what each rule does to one next-token distribution: a panel per sampling distribution, all made from the same prompt.",
@@ -69,7 +69,7 @@ func Module(e *Env) script.Module {
 				Func:    e.chain,
 			},
 			e.lineMember(), e.scatterMember(),
-		},
+		}, e.sampleMembers()...),
 		Classes: []script.Class{(*figure)(nil).Class()},
 	}
 }

@@ -140,10 +140,8 @@ func Compute(settings []Setting, o Options) (*Report, error) {
 
 // row is a setting with n attempts.
 func (o *Options) row(s *Setting, n int) (Row, error) {
-	best := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return o.best(p, n) })
-	}
-	row := Row{N: n, Quality: o.jackknife(s.Prompts, best), Amounts: map[Unit]*Amount{}}
+	best := func(p *Prompt) float64 { return o.best(p, n) }
+	row := Row{N: n, Quality: o.jackknife(s.Prompts, mean(best)), Amounts: map[Unit]*Amount{}}
 	row.Quality.Missing = s.undefined()
 	if o.Share {
 		row.Quality = within(row.Quality, 0, 1)
@@ -160,20 +158,15 @@ func (o *Options) row(s *Setting, n int) (Row, error) {
 		row.Useful, row.Tries = &useful, &tries
 	}
 	for u, source := range s.Known {
-		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, func(list []Prompt) float64 {
-			return meanOver(list, func(p *Prompt) float64 { return o.all(p, u, n) })
-		})}
+		answer := func(p *Prompt) float64 { return o.all(p, u, n) }
+		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, mean(answer))}
 		if o.AtLeast != nil {
-			until := o.jackknife(s.Prompts, func(list []Prompt) float64 {
-				return meanOver(list, func(p *Prompt) float64 { return o.until(p, u, n) })
-			})
+			until := o.jackknife(s.Prompts, mean(func(p *Prompt) float64 { return o.until(p, u, n) }))
 			each, each2 := over(a.Answer, *row.Useful), over(until, *row.Useful)
 			a.Until, a.PerUseful, a.UntilPerUseful = &until, &each, &each2
 		}
 		if !o.Smaller && a.Answer.Value > 0 {
-			per := o.jackknife(s.Prompts, func(list []Prompt) float64 {
-				return best(list) / meanOver(list, func(p *Prompt) float64 { return o.all(p, u, n) })
-			})
+			per := o.jackknife(s.Prompts, statistic{best, answer})
 			a.QualityPer = &per
 		}
 		row.Amounts[u] = a
@@ -198,27 +191,28 @@ func (s *Setting) undefined() int {
 // prompts it is the mean of theirs.
 func (o *Options) set(s *Setting) Row {
 	row := Row{N: s.fewest(), Amounts: map[Unit]*Amount{}}
-	mean := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return p.Set.Value })
+	value := mean(func(p *Prompt) float64 { return p.Set.Value })
+	// half is the half width of the mean of independent intervals, on one side.
+	half := func(end func(*measure.Estimate) float64) float64 {
+		squares := mean(func(p *Prompt) float64 { return math.Pow(end(p.Set)-p.Set.Value, 2) })
+		return math.Sqrt(squares.parts(s.Prompts).value() / float64(len(s.Prompts)))
 	}
 	switch {
 	case len(s.Prompts) == 1:
 		row.Quality = *s.Prompts[0].Set
 	case o.FixedPrompts: // each is known as well as its own interval says
-		row.Quality = o.estimate(mean(s.Prompts), len(s.Prompts), "")
-		down := math.Sqrt(meanOver(s.Prompts, func(p *Prompt) float64 { return (p.Set.Value - p.Set.Lo) * (p.Set.Value - p.Set.Lo) }) / float64(len(s.Prompts)))
-		up := math.Sqrt(meanOver(s.Prompts, func(p *Prompt) float64 { return (p.Set.Hi - p.Set.Value) * (p.Set.Hi - p.Set.Value) }) / float64(len(s.Prompts)))
-		row.Quality.Lo, row.Quality.Hi, row.Quality.Method = row.Quality.Value-down, row.Quality.Value+up, "mover"
+		row.Quality = o.estimate(value.parts(s.Prompts).value(), len(s.Prompts), "")
+		row.Quality.Lo = row.Quality.Value - half(func(e *measure.Estimate) float64 { return e.Lo })
+		row.Quality.Hi = row.Quality.Value + half(func(e *measure.Estimate) float64 { return e.Hi })
+		row.Quality.Method = "mover"
 	default:
-		row.Quality = o.jackknife(s.Prompts, mean)
+		row.Quality = o.jackknife(s.Prompts, value)
 	}
 	for u, source := range s.Known {
-		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, func(list []Prompt) float64 {
-			return meanOver(list, func(p *Prompt) float64 { return o.all(p, u, row.N) })
-		})}
+		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, mean(func(p *Prompt) float64 { return o.all(p, u, row.N) }))}
 		against := a.Answer.Value
 		if !o.Count {
-			against = meanOver(s.Prompts, func(p *Prompt) float64 { return o.all(p, u, 1) })
+			against = mean(func(p *Prompt) float64 { return o.all(p, u, 1) }).parts(s.Prompts).value()
 		}
 		if !o.Smaller && against > 0 {
 			per := row.Quality.Map(func(v float64) float64 { return v / against })

@@ -29,28 +29,34 @@ func (o *Options) estimate(v float64, n int, note string) measure.Estimate {
 // they are the attempts within each prompt: variances and degrees of freedom of the
 // prompts add up (the stratified jackknife: Jones 1974, "Jackknife estimation of
 // functions of stratum means").
-func (o *Options) jackknife(prompts []Prompt, statistic func([]Prompt) float64) measure.Estimate {
-	within := len(prompts) == 1 || o.FixedPrompts
+func (o *Options) jackknife(prompts []Prompt, x statistic) measure.Estimate {
+	attempts := len(prompts) == 1 || o.FixedPrompts
 	size := len(prompts)
-	if within {
+	if attempts {
 		size = 0
 		for i := range prompts {
 			size += len(prompts[i].Attempts)
 		}
 	}
-	e := o.estimate(statistic(prompts), size, "")
+	parts := x.parts(prompts)
+	e := o.estimate(parts.value(), size, "")
 	if !finite(e.Value) {
 		e.Note = "it is not defined for these attempts"
 		return e
 	}
 	var all strata
-	if within {
+	if attempts {
 		for i := range prompts {
 			groups := min(len(prompts[i].Attempts), jackknifeGroups)
-			all.add(groups, func(g int) float64 { return statistic(withoutAttempts(prompts, i, g, groups)) })
+			kept := parts.terms[i]
+			all.add(groups, func(g int) float64 {
+				parts.terms[i] = x.term(withoutAttempts(&prompts[i], g, groups))
+				return parts.value()
+			})
+			parts.terms[i] = kept
 		}
 	} else {
-		all.add(len(prompts), func(g int) float64 { return statistic(withoutPrompt(prompts, g)) })
+		all.add(len(prompts), func(g int) float64 { return parts.without(g) })
 	}
 	switch {
 	case all.single:
@@ -64,6 +70,46 @@ func (o *Options) jackknife(prompts []Prompt, statistic func([]Prompt) float64) 
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}
 	return e
+}
+
+// statistic is a ratio of means over prompts, or a mean where there is no below.
+type statistic struct {
+	above, below func(*Prompt) float64
+}
+
+// mean is the statistic of a number of each prompt.
+func mean(of func(*Prompt) float64) statistic { return statistic{above: of} }
+
+func (x statistic) term(p *Prompt) [2]float64 {
+	if x.below == nil {
+		return [2]float64{x.above(p), 1}
+	}
+	return [2]float64{x.above(p), x.below(p)}
+}
+
+// parts returns the terms of all prompts.
+func (x statistic) parts(prompts []Prompt) parts {
+	var out parts
+	for i := range prompts {
+		out.terms = append(out.terms, x.term(&prompts[i]))
+	}
+	return out
+}
+
+// parts are the terms of a statistic, by prompt.
+type parts struct{ terms [][2]float64 }
+
+func (p parts) value() float64 { return p.without(-1) }
+
+// without returns the statistic without a prompt.
+func (p parts) without(at int) float64 {
+	var above, below float64
+	for i, t := range p.terms {
+		if i != at {
+			above, below = above+t[0], below+t[1]
+		}
+	}
+	return above / below
 }
 
 // strata sums the jackknife's variances.
@@ -92,24 +138,15 @@ func (s *strata) add(groups int, without func(g int) float64) {
 	s.freedom += groups - 1
 }
 
-func withoutPrompt(prompts []Prompt, at int) []Prompt {
-	rest := make([]Prompt, 0, len(prompts)-1)
-	rest = append(rest, prompts[:at]...)
-	return append(rest, prompts[at+1:]...)
-}
-
-// withoutAttempts returns the prompts without every groups-th attempt at one of them.
-func withoutAttempts(prompts []Prompt, at, group, groups int) []Prompt {
-	out := append([]Prompt(nil), prompts...)
-	attempts := prompts[at].Attempts
-	rest := make([]Attempt, 0, len(attempts))
-	for i := range attempts {
+// withoutAttempts returns a prompt without every groups-th attempt.
+func withoutAttempts(p *Prompt, group, groups int) *Prompt {
+	rest := make([]Attempt, 0, len(p.Attempts))
+	for i := range p.Attempts {
 		if i%groups != group {
-			rest = append(rest, attempts[i])
+			rest = append(rest, p.Attempts[i])
 		}
 	}
-	out[at] = Prompt{Text: prompts[at].Text, Attempts: rest}
-	return out
+	return &Prompt{Text: p.Text, Attempts: rest}
 }
 
 // within intersects the interval with what the quantity can be.
@@ -138,9 +175,7 @@ func (o *Options) tries(prompts []Prompt, n int) (measure.Estimate, error) {
 
 // chance is what becomes of n tries: at is its value for a rate of success.
 func (o *Options) chance(prompts []Prompt, of func(outcome) float64, n int, at func(p float64) float64, least, most float64) (measure.Estimate, error) {
-	value := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return of(o.outcome(p, n)) })
-	}
+	value := mean(func(p *Prompt) float64 { return of(o.outcome(p, n)) })
 	var hits []bool
 	useful := 0
 	for i := range prompts {
@@ -159,16 +194,8 @@ func (o *Options) chance(prompts []Prompt, of func(outcome) float64, n int, at f
 		return e, err
 	}
 	a, b := at(e.Lo), at(e.Hi)
-	e.Value, e.Lo, e.Hi = value(prompts), min(a, b), max(a, b)
+	e.Value, e.Lo, e.Hi = value.parts(prompts).value(), min(a, b), max(a, b)
 	return e, nil
-}
-
-func meanOver(prompts []Prompt, f func(*Prompt) float64) float64 {
-	sum := 0.0
-	for i := range prompts {
-		sum += f(&prompts[i])
-	}
-	return sum / float64(len(prompts))
 }
 
 // over returns the ratio of two quantities of which the first is positive: the

@@ -260,6 +260,10 @@ func (r *Report) Unknown() []string {
 	return out
 }
 
+// fewPrompts is how many prompts an interval over prompts should have: with 6 the
+// quantile of t is 1.3 times that of the normal distribution, with 2 it is 6.5 times.
+const fewPrompts = 6
+
 // warnings say what a reader of the rows should know.
 func (r *Report) warnings() []string {
 	var out []string
@@ -275,6 +279,9 @@ func (r *Report) warnings() []string {
 	}
 	if few > 0 {
 		out = append(out, fmt.Sprintf("%d of %d settings have fewer than %d attempts at a prompt, and no row for so many", few, len(r.Settings), r.N[len(r.N)-1]))
+	}
+	if n := len(r.Settings[0].Prompts); n > 1 && n < fewPrompts && !r.FixedPrompts {
+		out = append(out, fmt.Sprintf("%d prompts say little of others, so that intervals over them are wide; fixed_prompts makes intervals over the answers to these", n))
 	}
 	const most = 20
 	if len(out) > most {

@@ -1,0 +1,58 @@
+package mark
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"lab/plots/canvas"
+)
+
+// Tile is one cell of a heat map.
+type Tile struct {
+	X, Y          float64 // coordinates of its middle
+	Width, Height float64 // in axis units
+	Fill          color.RGBA
+	Words         string // written in the middle when they fit
+	Framed        bool
+}
+
+// Tiles draws the cells of a heat map; words are in the colour that reads best
+// on their cell.
+type Tiles struct {
+	Page  *canvas.Page
+	Tiles []Tile
+	Size  float64 // of the words, in points
+}
+
+// seam is how far a cell reaches under the next, in points.
+const seam = vg.Length(0.25)
+
+// Plot implements plot.Plotter.
+func (t Tiles) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	rect := func(tile Tile) vg.Rectangle {
+		return vg.Rectangle{Min: vg.Point{X: x(tile.X - tile.Width/2), Y: y(tile.Y - tile.Height/2)},
+			Max: vg.Point{X: x(tile.X + tile.Width/2), Y: y(tile.Y + tile.Height/2)}}
+	}
+	for _, tile := range t.Tiles {
+		r := rect(tile)
+		// A hair over the next cell, so that no seam shows between them.
+		t.Page.Fill(vg.Rectangle{Min: vg.Point{X: r.Min.X, Y: max(r.Min.Y-seam, c.Min.Y)}, Max: vg.Point{X: min(r.Max.X+seam, c.Max.X), Y: r.Max.Y}}, tile.Fill)
+		if tile.Words == "" {
+			continue
+		}
+		l := t.Page.Words(tile.Words, canvas.TextStyle{Family: canvas.Sans, Size: t.Size, Colour: t.Page.Theme().TextOn(tile.Fill)})
+		t.Page.Put(l, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, canvas.Middle, canvas.Centre)
+	}
+	for _, tile := range t.Tiles {
+		if tile.Framed {
+			r := rect(tile)
+			corners := []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}, r.Min, {X: r.Max.X, Y: r.Min.Y}} // the first side twice: no open corner
+			t.Page.Line(t.Page.Theme().Background, 3, nil, corners...)
+			t.Page.Line(t.Page.Theme().Ink, 1.4, nil, corners...)
+		}
+	}
+}
