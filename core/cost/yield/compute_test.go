@@ -170,8 +170,8 @@ func TestWhatNeverWorkedHasNoFiniteCost(t *testing.T) {
 		if row.Useful.Value != 0 || !math.IsInf(a.PerUseful.Value, 1) || !math.IsInf(a.PerUseful.Hi, 1) {
 			t.Errorf("n = %d: %+v", row.N, a.PerUseful)
 		}
-		if row.N == 1 && !(a.PerUseful.Lo > a.Answer.Lo && a.PerUseful.Lo < math.Inf(1)) {
-			t.Errorf("the least that a useful answer may cost is %v, want more than an answer's %v", a.PerUseful.Lo, a.Answer.Lo)
+		if least := a.Answer.Lo / row.Useful.Hi; row.N == 1 && !(near(a.PerUseful.Lo, least, tiny) && least > a.Answer.Lo) {
+			t.Errorf("the least that a useful answer may cost is %v, want %v, that of an answer over the largest chance", a.PerUseful.Lo, least)
 		}
 		if row.Tries.Value != float64(row.N) {
 			t.Errorf("%v tries of %d", row.Tries.Value, row.N)
