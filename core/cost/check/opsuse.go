@@ -81,6 +81,13 @@ var decodingOperations = map[string]operation{
 		K    []int64 `json:"k"`
 		Unit float64 `json:"unit_cost"`
 	}) (map[string]value, error) {
+		work := 0.0
+		for _, k := range in.K {
+			work += float64(min(in.C, k))
+		}
+		if work > 1e8 {
+			return nil, fmt.Errorf("%d values of k take too long at c = %d", len(in.K), in.C)
+		}
 		r := collect()
 		r.each("pass_at_k", len(in.K), func(i int) (float64, error) { return cost.PassAtK(in.N, in.C, in.K[i]) })
 		r.each("cost_per_solved", len(in.K), func(i int) (float64, error) {

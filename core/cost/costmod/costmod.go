@@ -60,7 +60,7 @@ func draws(c *script.Call) scenario.Draws {
 	return scenario.Draws{N: int(c.Int("draws")), Seed: uint64(c.Int("seed"))}
 }
 
-var asOfOption = script.Param{Name: "as_of", Type: script.String(), Meaning: `day for which prices are wanted, "2026-01-31"; today, so give it where a result must stay the same`}
+var asOfOption = script.Param{Name: "as_of", Type: script.String(), Meaning: `day for which prices are wanted, "2026-01-31"; left out, today, so give it where a result must stay the same`}
 
 // day returns the day that prices are wanted for.
 func (env *Env) day(c *script.Call) (tables.Date, error) {

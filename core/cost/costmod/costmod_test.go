@@ -99,6 +99,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a type without a peak":      {`cost.estimate("gpt2", {prompt: 1, output: 1, hardware: "v100", dtype: "bf16"})`, "no peak"},
 		"a batch that does not fit":  {`cost.estimate("llama-3-70b", {prompt: 1000, output: 10, hardware: "h100"})`, "GB too many"},
 		"fewer sequences than asked": {`cost.estimate("gpt2", {prompt: 1, output: 1, samples: 4, batch: 2})`, "at least as many"},
+		"a draft of no cost":         {`cost.estimate("gpt2", {prompt: 1, output: 2, draft: {acceptance: 0.5, length: 2}})`, "cost is missing"},
+		"half a token":               {`cost.estimate("gpt2", {prompt: 1, output: 2, draft: {acceptance: 0.5, length: 2.5, cost: 0}})`, "no number of tokens"},
 		"a price that is missing":    {`cost.bill({input: 1, as_of: "2025-01-01"}, {prompt: 1, output: 1})`, "not known"},
 		"a price without a date":     {`cost.bill({input: 1}, {prompt: 1})`, "no date"},
 		"a day that is none":         {`cost.bill("gpt-4", {prompt: 1, as_of: "2025-02-30"})`, "is no day"},

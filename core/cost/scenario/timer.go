@@ -11,12 +11,14 @@ type timer struct {
 	model                           cost.Model
 	prefill                         cost.Work
 	steps                           []cost.Work // the decode steps; one for all where the model adds up
+	judge                           cost.Work   // of one completion; nothing without a judge
+	judges, speedup                 float64     // completions that are judged; of speculation, 1 without
 	n                               float64     // decode steps
 	flop, bytes                     float64     // of all decode steps of the batch
 }
 
 // timing is the seconds of a request.
-type timing struct{ ttft, decode, steps float64 }
+type timing struct{ ttft, decode, judge, steps float64 }
 
 // mostTimed bounds the steps that are timed one by one, over all draws and over all
 // layers.
@@ -24,7 +26,7 @@ const mostTimed = 1e7
 
 func newTimer(r *Request) (*timer, error) {
 	v := r.Serving
-	t := &timer{device: v.Device, model: v.Model, n: float64(r.Output - 1)}
+	t := &timer{device: v.Device, model: v.Model, n: float64(r.Output - 1), speedup: 1}
 	t.compute, t.weights, t.cache, t.offset = t.in.put(v.Compute), t.in.put(v.Weights), t.in.put(v.Cache), t.in.put(v.Offset)
 	if v.Power != nil {
 		t.watts, t.load, t.pue = t.in.put(v.Power.Watts), t.in.put(v.Power.Load), t.in.put(v.Power.PUE)
@@ -35,6 +37,19 @@ func newTimer(r *Request) (*timer, error) {
 	var err error
 	if t.prefill, err = r.Arch.PrefillWork(cost.Prefill{New: r.Prompt, Cached: r.Cached}, *r.Format, v.Routing); err != nil {
 		return nil, err
+	}
+	if r.Draft != nil {
+		s, err := r.Draft.Speculative()
+		if err != nil {
+			return nil, err
+		}
+		t.speedup = s.Speedup
+	}
+	if r.Judge {
+		t.judges = float64(r.Samples)
+		if t.judge, err = r.Arch.PrefillWork(judged(r), *r.Format, v.Routing); err != nil {
+			return nil, err
+		}
 	}
 	start := r.Prompt + r.Cached
 	sum, err := r.Arch.StepsWork(start, r.Output-1, r.Batch, *r.Format, v.Routing)
@@ -87,6 +102,14 @@ func (t *timer) at(x []float64) (timing, error) {
 	}
 	if t.model != cost.Overlap {
 		out.decode *= t.n
+	}
+	out.decode /= t.speedup
+	if t.judges > 0 {
+		j, err := cost.StepTimeOf(t.judge, t.device, e, t.model, x[t.offset])
+		if err != nil {
+			return timing{}, err
+		}
+		out.judge = j.Total * t.judges
 	}
 	return out, nil
 }

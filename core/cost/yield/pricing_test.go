@@ -119,10 +119,6 @@ func TestWhatWasNotCountedIsAbsent(t *testing.T) {
 			}
 		}
 	}
-	odd := func(cell, sample, length int) *trace.Cost { return &trace.Cost{DecodeSeconds: -1} }
-	if _, err := Stored(plain(odd).store(t), Quality{Name: "ended"}, Pricing{}, measure.Interval{}); fault.KindOf(err) != fault.Data {
-		t.Errorf("a negative time: %v, want a data error", err)
-	}
 }
 
 // Of a search all that it evaluated is told, and nothing is shared.
