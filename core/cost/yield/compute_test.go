@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -273,19 +274,31 @@ func TestSetsAgainstCosts(t *testing.T) {
 	}
 }
 
+// How the time grows with the attempts: 8 times as many take about 8 times as long,
+// times-for-8x, since the jackknife has at most 100 groups.
 func BenchmarkCompute(b *testing.B) {
-	values := make([]float64, 1000)
-	for i := range values {
-		values[i] = float64(i%7) / 7
+	of := func(n int) Setting {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(i%7) / 7
+		}
+		return setting(Prompt{Attempts: attempts(rising, values...)})
 	}
 	for _, n := range []int{1, 16} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			s := setting(Prompt{Attempts: attempts(rising, values...)})
+			few, many := []Setting{of(1000)}, []Setting{of(8000)}
+			var took [2]time.Duration
 			for b.Loop() {
-				if _, err := Compute([]Setting{s}, Options{AtLeast: at(0.5), N: []int{n}}); err != nil {
-					b.Fatal(err)
+				for i, s := range [][]Setting{few, many} {
+					start := time.Now()
+					if _, err := Compute(s, Options{AtLeast: at(0.5), N: []int{n}}); err != nil {
+						b.Fatal(err)
+					}
+					took[i] += time.Since(start)
 				}
 			}
+			b.ReportMetric(float64(took[1])/float64(took[0]), "times-for-8x")
+			b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N)/1000, "ns/attempt")
 		})
 	}
 }
