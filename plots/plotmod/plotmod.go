@@ -69,7 +69,7 @@ func Module(e *Env) script.Module {
 				Func:    e.chain,
 			},
 			e.lineMember(), e.scatterMember(),
-		}, e.sampleMembers()...),
+		}, append(e.sampleMembers(), e.costMembers()...)...),
 		Classes: []script.Class{(*figure)(nil).Class()},
 	}
 }
