@@ -124,7 +124,7 @@ func exampleFrontier(names ...string) CostFrontierData {
 				ms *= 0.55
 			}
 			s.Batch, s.PerUser = append(s.Batch, b), append(s.PerUser, 1000/ms)
-			s.Y, s.Full = append(s.Y, 2.5/3600/(1000*b/ms)*1e6), append(s.Full, b > 256)
+			s.Y, s.Fits = append(s.Y, 2.5/3600/(1000*b/ms)*1e6), append(s.Fits, b <= 256)
 		}
 		d.Series = append(d.Series, s)
 	}

@@ -35,7 +35,7 @@ type CostSpeculativePanel struct {
 type CostSpeculativePoint struct {
 	Name         string
 	Alpha, Gamma float64
-	Speedup      float64 // measured; NaN: not known
+	Speedup      float64 // measured; 0 or NaN: not known
 }
 
 const (
@@ -78,7 +78,7 @@ func CostSpeculative(d CostSpeculativeData, o Options) (fig *Figure, err error) 
 		}
 		for _, m := range p.Measured {
 			words := m.Name
-			if defined(m.Speedup) {
+			if m.Speedup > 0 && defined(m.Speedup) {
 				words += " ×" + canvas.Significant(m.Speedup, 3)
 			}
 			measured = true
@@ -169,7 +169,7 @@ func (d CostSpeculativeData) check() error {
 			}
 		}
 		for _, m := range p.Measured {
-			if !(m.Alpha >= 0 && m.Alpha <= 1) || !(m.Gamma >= 0) || math.IsInf(m.Gamma, 0) {
+			if !(m.Alpha >= 0 && m.Alpha <= 1) || !(m.Gamma >= 0) || m.Speedup < 0 || math.IsInf(m.Gamma, 0) {
 				return badNumber(costSpeculativeName, where, "the measured point %s at acceptance %v and length %v is impossible", fault40(m.Name), m.Alpha, m.Gamma)
 			}
 		}

@@ -57,7 +57,11 @@ func (c *chart) describe() string {
 		}
 		for _, d := range pl.dots {
 			if said++; said <= mostDescribed {
-				b.WriteString(pl.extent(strings.TrimSpace(d.name+" "+d.kind), d.X, d.Y))
+				name := d.name
+				if d.kind != name {
+					name = strings.TrimSpace(name + " " + d.kind)
+				}
+				b.WriteString(pl.extent(name, d.X, d.Y))
 			}
 		}
 	}
