@@ -320,7 +320,7 @@ func (c *calibration) draw(p *canvas.Page) {
 	var singles, groups, out []mark.XY
 	for i, pt := range c.points {
 		if i > 0 && pt.alone != c.points[i-1].alone { // of tokens by themselves the band is another one
-			band = append(band, mark.Span{At: nan(), Lo: nan(), Hi: nan()})
+			band = append(band, mark.Span{At: unknown(), Lo: unknown(), Hi: unknown()})
 		}
 		band = append(band, mark.Span{At: math.Log10(pt.x), Lo: at(each(pt, pt.lo)), Hi: at(each(pt, pt.hi))})
 		place := mark.XY{X: math.Log10(pt.x), Y: at(pt.y)}

@@ -8,7 +8,7 @@ type Entry struct {
 
 // Catalogue returns the figures there are, in their order in the reference.
 func Catalogue() []Entry {
-	return []Entry{
+	return append([]Entry{
 		{"reshape", "what each rule does to one next-token distribution"},
 		{"temperatures", "mass moving down the ranks as the temperature rises"},
 		{"chain", "one step through the stages of a chain: what each kept and how far it moved the distribution"},
@@ -30,5 +30,17 @@ func Catalogue() []Entry {
 		{"hist", "how often each size of a quantity occurs"},
 		{"ecdf", "what share of a sample is at most a value"},
 		{"violin", "where samples lie and how far they spread"},
+	}, costCatalogue()...)
+}
+
+// costCatalogue returns the figures of a cost report.
+func costCatalogue() []Entry {
+	return []Entry{
+		{costLifetimeName, "what training cost once against what all uses cost together, and where they meet"},
+		{costBatchName, "time of a step and throughput over the batch, modelled and measured"},
+		{costContextName, "what an output token costs over the context, by model or kind of attention"},
+		{costStepName, "the time of a step by its parts, below what was measured"},
+		{costFrontierName, "speed of one user against throughput or price, and which settings are beaten"},
+		{costRooflineName, "kinds of work below the roofs of devices"},
 	}
 }

@@ -48,7 +48,7 @@ func spreadOf(values []float64) (median, lo, hi float64, n int) {
 		}
 	}
 	slices.Sort(kept)
-	median, lo, hi = quantile(kept, 0.5), nan(), nan()
+	median, lo, hi = quantile(kept, 0.5), unknown(), unknown()
 	if len(kept) > 1 {
 		lo, hi = quantile(kept, 0.05), quantile(kept, 0.95)
 	}

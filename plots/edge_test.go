@@ -208,6 +208,7 @@ func edges() map[string][]edge {
 	rows := textEdges()
 	maps.Copy(rows, curveEdges())
 	maps.Copy(rows, shapeEdges())
+	maps.Copy(rows, costEdges())
 	maps.Copy(rows, map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
 		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...),
 		barName: barEdges(), heatName: heatEdges(), histName: sampleEdges(Hist), ecdfName: append(sampleEdges(Ecdf), ecdfEdges()...), violinName: sampleEdges(Violin)})

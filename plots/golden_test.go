@@ -21,6 +21,7 @@ func goldens() map[string]func(Options) (*Figure, error) {
 	out := textGoldens()
 	maps.Copy(out, curveGoldens())
 	maps.Copy(out, shapeGoldens())
+	maps.Copy(out, costGoldens())
 	maps.Copy(out, map[string]func(Options) (*Figure, error){
 		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
 		temperaturesName: func(o Options) (*Figure, error) {
@@ -30,7 +31,7 @@ func goldens() map[string]func(Options) (*Figure, error) {
 		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
 		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
 		barName:     func(o Options) (*Figure, error) { return Bar(strategies(), o) },
-		heatName:    func(o Options) (*Figure, error) { return Heat(sweepGrid(), o) },
+		heatName:    func(o Options) (*Figure, error) { return Heat(sweptHeat(), o) },
 		histName:    func(o Options) (*Figure, error) { return Hist(surprisals(200), o) },
 		ecdfName: func(o Options) (*Figure, error) {
 			d := surprisals(200)

@@ -180,5 +180,5 @@ func (c *curves) pairWords(d PairsData, firsts []int, longest, undefined int) {
 	c.subtitle += "."
 }
 
-// nan is a value that is not known.
-func nan() float64 { return math.NaN() }
+// unknown is a value that is not known.
+func unknown() float64 { return math.NaN() }

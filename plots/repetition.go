@@ -146,7 +146,7 @@ func (c *curves) repetitionWords(n int) {
 	end := func(i int) float64 {
 		s := c.chart.Series[i]
 		if len(s.Y) == 0 {
-			return nan()
+			return unknown()
 		}
 		return s.Y[len(s.Y)-1]
 	}

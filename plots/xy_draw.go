@@ -94,7 +94,7 @@ func dashes(i int) []vg.Length {
 // Joined points end anywhere, where a leader would cross other points, and
 // distribution functions all end at 1.
 func (m *xy) endLabelled() bool {
-	return m.line && !m.data.Keys && m.ecdf == nil && len(m.panels) == 1 && len(m.names) > 1
+	return m.line && m.ecdf == nil && !m.data.Keys && len(m.panels) == 1 && len(m.names) > 1
 }
 
 // joined reports whether there are lines.

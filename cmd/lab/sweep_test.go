@@ -16,7 +16,7 @@ import (
 	"lab/core/sweep"
 )
 
-// memory keeps records in a map.
+// memory keeps records in a map, without their costs, which differ from run to run.
 type memory struct {
 	records map[[2]int]store.Record
 	order   [][2]int
@@ -41,6 +41,10 @@ func (k *memory) Put(r store.Record) error {
 	if k.records == nil {
 		k.records = map[[2]int]store.Record{}
 	}
+	if r.Failure == "" && (r.Cost == nil || !(r.Cost.FLOPs > 0)) {
+		return fault.New(fault.Internal, "keep", "", "%v came without what it took: %+v", at, r.Cost)
+	}
+	r.Cost = nil
 	k.records[at] = r
 	k.order = append(k.order, at)
 	return nil

@@ -47,6 +47,11 @@ func made(cell, sample int) Record {
 		r.Trace.Tokens = append(r.Trace.Tokens, s.Token)
 		r.Trace.Steps = append(r.Trace.Steps, s)
 	}
+	if rng.IntN(8) > 0 {
+		x := func() float64 { return float64(rng.IntN(1<<20)) / 64 }
+		r.Cost = &trace.Cost{PrefillTokens: x(), DecodeTokens: x(), CachedTokens: x(), PrefillSeconds: x(), DecodeSeconds: x(), FLOPs: x(), BytesMoved: x(),
+			CacheBytes: rng.Int64N(1 << 40), Batch: x()}
+	}
 	return r
 }
 

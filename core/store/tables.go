@@ -129,13 +129,18 @@ type tables struct {
 	steps   *table[stepRow] // nil without a ledger
 	stages  *table[stageRow]
 	scores  *scoreTable // nil when none are kept
-	all     []written   // in the order in which they move into their places
+	costs   *table[costRow]
+	all     []written // in the order in which they move into their places
 }
 
 // newTables opens the tables; what is open after an error is dropped by finish.
 func newTables(dir string, m *Manifest) (*tables, error) {
 	t := &tables{}
 	err := func() (err error) {
+		if t.costs, err = newTable[costRow](filepath.Join(dir, CostsFile)); err != nil {
+			return err
+		}
+		t.all = append(t.all, t.costs)
 		if m.Scores != "" {
 			if t.scores, err = newScoreTable(dir); err != nil {
 				return err
@@ -163,6 +168,9 @@ func newTables(dir string, m *Manifest) (*tables, error) {
 
 func (t *tables) add(r *Record) {
 	t.samples.add(newSampleRow(r))
+	if r.Cost != nil {
+		t.costs.add(newCostRow(r))
+	}
 	if t.scores != nil {
 		t.scores.add(r)
 	}

@@ -185,7 +185,7 @@ func (r *running) sampled(ctx context.Context, ref string) error {
 			delete(under, f.Job)
 			r.warn(w, f.Warning)
 			r.sum.Finished++
-			return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: r.plan.Cells[w.cell].promptTokens, Trace: f.Sample, Scores: f.Scores})
+			return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: r.plan.Cells[w.cell].promptTokens, Trace: f.Sample, Cost: &f.Cost, Scores: f.Scores})
 		},
 		Failed: func(job int, err error) error {
 			w := under[job]
