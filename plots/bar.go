@@ -167,8 +167,10 @@ func (b *bars) place() {
 		for _, bar := range b.data.Bars {
 			if _, drawn := b.at[bar.Name]; drawn && defined(bar.Value) {
 				yield(axis.Coord(bar.Value))
-				yield(axis.Coord(bar.Lo))
-				yield(axis.Coord(bar.Hi))
+				if defined(bar.Lo) && defined(bar.Hi) {
+					yield(axis.Coord(bar.Lo))
+					yield(axis.Coord(bar.Hi))
+				}
 			}
 			b.banded = b.banded || defined(bar.Lo) && defined(bar.Hi)
 		}
@@ -217,7 +219,7 @@ func (b *bars) notes() []string {
 		notes = append(notes, fmt.Sprintf("%s of %s %s undefined (n/a).", canvas.Count(b.undefined), plural(len(b.data.Bars), "value"), verb(b.undefined, "is", "are")))
 	}
 	if b.zeros > 0 {
-		notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn at the tick 0, outside the logarithmic scale.", plural(b.zeros, "value"), verb(b.zeros, "is", "are")))
+		notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn open at the tick 0, outside the logarithmic scale.", plural(b.zeros, "value"), verb(b.zeros, "is", "are")))
 	}
 	if b.hidden > 0 {
 		notes = append(notes, fmt.Sprintf("%s more %s in the data table only.", canvas.Count(b.hidden), verb(b.hidden, "category is", "categories are")))
@@ -259,23 +261,40 @@ func (b *bars) describe() string {
 	return s.String() + ". " + strings.Join(b.notes(), " ")
 }
 
-func (b *bars) table() Table {
-	var t Table
-	add := func(name, fallback string) { t.Header = append(t.Header, columnName(name, fallback, t.Header)) }
-	panels, series := len(b.panels) > 1 || len(b.panels) == 1 && b.panels[0] != "", len(b.series) > 1 || len(b.series) == 1 && b.series[0] != ""
-	if panels {
-		add(b.data.Facet, "panel")
+// columns are the header of the data table and what each column is: panel,
+// category, series, value, lo, hi.
+func (b *bars) columns() (header []string, roles map[string]int) {
+	roles = map[string]int{}
+	add := func(role, name, fallback string) {
+		roles[role] = len(header)
+		header = append(header, columnName(name, fallback, header))
 	}
-	add(b.data.Category, "category")
-	if series {
-		add(b.data.By, "series")
+	if len(b.panels) > 1 || len(b.panels) == 1 && b.panels[0] != "" {
+		add("panel", b.data.Facet, "panel")
 	}
-	add(b.data.Value.Name, "value")
-	value := t.Header[len(t.Header)-1]
+	add("category", b.data.Category, "category")
+	if len(b.series) > 1 || len(b.series) == 1 && b.series[0] != "" {
+		add("series", b.data.By, "series")
+	}
+	add("value", b.data.Value.Name, "value")
 	if b.banded {
-		add(value+"_lo", "lo")
-		add(value+"_hi", "hi")
+		value := header[roles["value"]]
+		add("lo", value+"_lo", "lo")
+		add("hi", value+"_hi", "hi")
 	}
+	return header, roles
+}
+
+func (b *bars) textColumns() []string {
+	header, roles := b.columns()
+	return header[:roles["value"]]
+}
+
+func (b *bars) table() Table {
+	header, roles := b.columns()
+	t := Table{Header: header}
+	_, panels := roles["panel"]
+	_, series := roles["series"]
 	for _, bar := range b.data.Bars {
 		var row []string
 		if panels {

@@ -19,7 +19,10 @@ const (
 
 // colour returns the colour of a bar.
 func (b *bars) colour(p *canvas.Page, name, series string) color.RGBA {
-	th := p.Theme()
+	return b.colourIn(p.Theme(), name, series)
+}
+
+func (b *bars) colourIn(th Theme, name, series string) color.RGBA {
 	grey := canvas.Blend(th.Muted, th.Background, 0.75)
 	i := slices.Index(b.series, series)
 	switch {
@@ -64,8 +67,7 @@ func (b *bars) draw(o Options) (*Figure, error) {
 		}
 		b.drawPanels(p)
 	}
-	p.Footer(b.notes(), o.Footer)
-	return &Figure{name: barName, picture: p.Finish(o.Title, b.describe()), table: b.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: barName, describe: b.describe(), notes: b.notes(), table: b.table, text: b.textColumns(), vega: b.vega, sketch: b.sketch}), nil
 }
 
 func (b *bars) drawPanels(p *canvas.Page) {
@@ -83,14 +85,15 @@ func (b *bars) drawPanels(p *canvas.Page) {
 	}
 	names := make([]string, len(b.categories))
 	for i, c := range b.categories {
-		if names[i] = c; c == "" {
-			names[i] = "(no name)"
-		}
+		names[i] = shownName(c)
 	}
 	g := canvas.Grid{Height: vg.Length(len(names))*pitch + 4, Room: room + 4, Least: 80}
 	for _, panel := range b.panels {
 		if panel != "" && b.data.Facet != "" && isNumber(panel) {
 			panel = b.data.Facet + " = " + panel
+		}
+		if len(b.panels) > 1 || panel != "" {
+			panel = shownName(panel)
 		}
 		g.Titles = append(g.Titles, panel)
 	}
@@ -134,7 +137,7 @@ func (b *bars) bar(p *canvas.Page, bar CategoryBar, at int, thick float64) mark.
 	if b.data.Value.Log {
 		out.From, out.Dot = math.NaN(), true
 		if bar.Value == 0 {
-			out.To = b.x.floor
+			out.To, out.Hollow = b.x.floor, true
 		}
 		if bar.Lo <= 0 {
 			out.Lo = b.x.Min

@@ -17,26 +17,18 @@ const (
 )
 
 func (c *chain) draw(o Options) (*Figure, error) {
-	p, err := o.page()
+	p, o, err := o.sheet(chainName, chainWidth, c.finding(), c.subtitle())
 	if err != nil {
 		return nil, err
 	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = c.finding()
-	}
-	if subtitle == "" {
-		subtitle = c.subtitle()
-	}
-	p.Header(title, subtitle)
 	if c.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: "share of the model’s mass", Max: 1}, canvas.Axis{Name: "stage", Max: 1}, c.emptyWhy)
 	} else {
 		p.Legend(c.legend())
 		c.drawPanels(p)
 	}
-	p.Footer(c.notes(), o.Footer)
-	return &Figure{name: chainName, picture: p.Finish(title, c.describe()), table: c.table().clone, live: o.LiveText}, nil
+	return o.finish(p, content{name: chainName, describe: c.describe(), notes: c.notes(), table: fixed(c.table()), text: []string{"stage"},
+		vega: c.vega, sketch: c.sketch}), nil
 }
 
 func (c *chain) legend() []canvas.Key {

@@ -43,6 +43,8 @@ func checkFigure(t *testing.T, f *Figure, r edge, pixels bool) {
 		t.Error("not a PDF file")
 	}
 	if pixels {
+		checkTerminal(t, f)
+		checkVega(t, f)
 		if err := f.PNG(&image); err != nil {
 			t.Fatal(err)
 		}

@@ -32,22 +32,14 @@ func (c *chart) draw(o Options) (*Figure, error) {
 	if c.splitUp {
 		own = costWide
 	}
-	o, err := o.resolve(c.figure, own)
+	title, subtitle := c.title, c.subtitle
+	if c.emptyWhy != "" {
+		subtitle = ""
+	}
+	p, o, err := o.sheet(c.figure, own, title, subtitle)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.page()
-	if err != nil {
-		return nil, err
-	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = c.title
-	}
-	if subtitle == "" && c.emptyWhy == "" {
-		subtitle = c.subtitle
-	}
-	p.Header(title, subtitle)
 	if c.emptyWhy != "" {
 		pl := c.planes[0]
 		drawEmpty(p, canvas.Axis{Name: pl.x.axisName(), Max: 1}, canvas.Axis{Name: pl.y.axisName(), Max: 1}, c.emptyWhy)
@@ -55,8 +47,8 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		p.Legend(c.legend(p))
 		c.drawPlanes(p)
 	}
-	p.Footer(c.allNotes(), source(c.basis, o.Footer))
-	return &Figure{name: c.figure, picture: p.Finish(title, c.describe()), table: c.table, live: o.LiveText}, nil
+	o.Footer = source(c.basis, o.Footer)
+	return o.finish(p, plainForms(content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: c.table})), nil
 }
 
 // source puts what the numbers rest on before where they come from.

@@ -13,11 +13,31 @@ import (
 // Figure is a drawn picture with its data and its words. It never changes and is
 // safe for concurrent use.
 type Figure struct {
-	name    string
+	content
 	picture *canvas.Picture
-	table   func() Table // made when asked for; the same each time
-	live    bool
+	options Options // resolved, Title and Subtitle as drawn
 }
+
+// content is what a figure is besides its picture.
+type content struct {
+	name     string
+	describe string   // the picture in words
+	notes    []string // what was left out or moved, below the picture
+	table    func() Table
+	text     []string           // columns of the table that hold names, though they may look like numbers
+	vega     func(v *view)      // says how the table is drawn
+	sketch   func(s *sketchpad) // draws with characters
+}
+
+// finish draws the foot of a page and returns the figure. The functions of c are
+// called when they are needed, from any goroutine, and change nothing.
+func (o Options) finish(p *canvas.Page, c content) *Figure {
+	p.Footer(c.notes, o.Footer)
+	return &Figure{content: c, picture: p.Finish(o.Title, c.describe), options: o}
+}
+
+// fixed returns a function that returns a copy of a table.
+func fixed(t Table) func() Table { return t.clone }
 
 // Name returns the figure's name in the catalogue.
 func (f *Figure) Name() string { return f.name }
@@ -43,7 +63,7 @@ func (f *Figure) Size() (width, height float64) {
 func (f *Figure) Table() Table { return f.table() }
 
 // SVG writes the figure as SVG. Errors: fault.Data when w fails.
-func (f *Figure) SVG(w io.Writer) error { return f.picture.SVG(w, f.live) }
+func (f *Figure) SVG(w io.Writer) error { return f.picture.SVG(w, f.options.LiveText) }
 
 // PNG writes the figure as PNG at 300 dpi. Errors: fault.Data when w fails.
 func (f *Figure) PNG(w io.Writer) error { return f.picture.PNG(w) }
@@ -52,26 +72,35 @@ func (f *Figure) PNG(w io.Writer) error { return f.picture.PNG(w) }
 // fault.Data when w fails.
 func (f *Figure) PDF(w io.Writer) error { return f.picture.PDF(w) }
 
-// Formats returns the file extensions [Figure.Save] knows, sorted, without dot.
-func Formats() []string { return []string{"csv", "pdf", "png", "svg"} }
+// Formats returns the file extensions [Figure.Save] knows, sorted, without the
+// first dot.
+func Formats() []string { return []string{"csv", "pdf", "png", "svg", "txt", "vl.json"} }
 
-// Save writes the figure, or for .csv its table, to a file in the format of its
-// extension, upper or lower case. The file appears whole or not at all.
+// terminalColumns is the width of a .txt file.
+const terminalColumns = 100
+
+// Save writes the figure to a file in the format of its extension, upper or
+// lower case: a picture (svg, png, pdf), its table (csv), its Vega-Lite
+// specification (vl.json), or its drawing in characters (txt). The file appears
+// whole or not at all.
 //
 // Errors: fault.Usage for an extension that is not in [Formats] and for a folder
 // that is missing or cannot be written to; fault.Data when the disk fails.
 func (f *Figure) Save(path string) error {
-	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	writers := map[string]func(io.Writer) error{"csv": func(w io.Writer) error { return f.Table().CSV(w) }, "pdf": f.PDF, "png": f.PNG, "svg": f.SVG}
-	write, ok := writers[ext]
-	if !ok {
-		cure := "end the name in one of ." + strings.Join(Formats(), ", .")
-		if ext == "" {
-			return fault.New(fault.Usage, "save figure", path, "the name has no extension to tell the format").Fix("%s", cure)
+	writers := map[string]func(io.Writer) error{"csv": func(w io.Writer) error { return f.Table().CSV(w) }, "pdf": f.PDF, "png": f.PNG, "svg": f.SVG,
+		"txt": func(w io.Writer) error { return f.Terminal(w, terminalColumns, false) }, "vl.json": f.VegaLite}
+	name := strings.ToLower(filepath.Base(path))
+	for ext, write := range writers {
+		if strings.HasSuffix(name, "."+ext) {
+			return canvas.WriteFile(path, write)
 		}
-		return fault.New(fault.Usage, "save figure", path, "unknown format %q", ext).Fix("%s", cure)
 	}
-	return canvas.WriteFile(path, write)
+	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	cure := "end the name in one of ." + strings.Join(Formats(), ", .")
+	if ext == "" {
+		return fault.New(fault.Usage, "save figure", path, "the name has no extension to tell the format").Fix("%s", cure)
+	}
+	return fault.New(fault.Usage, "save figure", path, "unknown format %q", ext).Fix("%s", cure)
 }
 
 // guard turns a panic in a figure into an error: no figure may take down its

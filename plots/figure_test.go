@@ -22,7 +22,7 @@ func TestSaveTakesTheFormatFromTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	starts := map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG", "c.pdf": "%PDF", "d.csv": "order,stage"}
+	starts := map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG", "c.pdf": "%PDF", "d.csv": "order,stage", "e.Txt": "The chain", "f.vl.json": "{\n \"$schema\""}
 	for name, start := range starts {
 		path := filepath.Join(dir, name)
 		if err := f.Save(path); err != nil {

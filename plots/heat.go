@@ -310,16 +310,28 @@ func (h *heat) describe() string {
 	return b.String()
 }
 
-func (h *heat) table() Table {
-	var t Table
-	add := func(name, fallback string) { t.Header = append(t.Header, columnName(name, fallback, t.Header)) }
-	panels := len(h.data.Panels) > 1 || len(h.data.Panels) == 1 && h.data.Panels[0].Title != ""
-	if panels {
+// header is that of the data table: the panel when there are several,
+// then x, y and the value.
+func (h *heat) header() []string {
+	var header []string
+	add := func(name, fallback string) { header = append(header, columnName(name, fallback, header)) }
+	if len(h.data.Panels) > 1 || len(h.data.Panels) == 1 && h.data.Panels[0].Title != "" {
 		add(h.data.Facet, "panel")
 	}
 	add(h.data.X.Name, "x")
 	add(h.data.Y.Name, "y")
 	add(h.data.Value.Name, "value")
+	return header
+}
+
+func (h *heat) textColumns() []string {
+	header := h.header()
+	return header[:len(header)-1]
+}
+
+func (h *heat) table() Table {
+	t := Table{Header: h.header()}
+	panels := len(t.Header) == 4
 	for _, p := range h.data.Panels {
 		for i, row := range p.Cells {
 			for j, v := range row {

@@ -31,8 +31,7 @@ func (h *heat) draw(o Options) (*Figure, error) {
 		h.drawScale(p)
 		h.drawPanels(p)
 	}
-	p.Footer(h.notes(), o.Footer)
-	return &Figure{name: heatName, picture: p.Finish(o.Title, h.describe()), table: h.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: heatName, describe: h.describe(), notes: h.notes(), table: h.table, text: h.textColumns(), vega: h.vega, sketch: h.sketch}), nil
 }
 
 // amount returns the place of a value on the colour scale, 0 to 1, or with a

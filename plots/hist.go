@@ -195,8 +195,7 @@ func (h *hist) draw(o Options) (*Figure, error) {
 	} else {
 		h.drawPanels(p)
 	}
-	p.Footer(h.notes(), o.Footer)
-	return &Figure{name: histName, picture: p.Finish(o.Title, h.describe("Histograms")), table: h.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: histName, describe: h.describe("Histograms"), notes: h.notes(), table: h.table, text: h.textColumns(), vega: h.vega, sketch: h.sketch}), nil
 }
 
 func (h *hist) subtitle() string {
@@ -237,6 +236,9 @@ func (h *hist) drawPanels(p *canvas.Page) {
 	g.Y = canvas.Axis{Name: h.yQuantity().words(), Max: most * 1.05, Grid: true}
 	if most == 0 {
 		g.Y.Max = 1
+	}
+	if !h.data.Share {
+		g.Y.Ticks = wholeTicks(g.Y.Max, int(g.Height/28))
 	}
 	width := float64(p.Right()-p.Left()-p.YAxisWidth(g.Y, g.Height)) / float64(g.Columns(p, len(g.Titles)))
 	g.X = h.x.ticked(width, 36)

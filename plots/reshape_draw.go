@@ -39,26 +39,18 @@ type grid struct {
 }
 
 func (r *reshape) draw(o Options) (*Figure, error) {
-	p, err := o.page()
+	p, o, err := o.sheet(reshapeName, reshapeWidth, r.finding(), r.subtitle())
 	if err != nil {
 		return nil, err
 	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = r.finding()
-	}
-	if subtitle == "" {
-		subtitle = r.subtitle()
-	}
-	p.Header(title, subtitle)
 	if r.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: "probability", Max: 1}, canvas.Axis{Name: "token, ranked", Max: 1}, r.emptyWhy)
 	} else {
 		p.Legend(r.legend())
 		r.drawPanels(p)
 	}
-	p.Footer(r.notes(), o.Footer)
-	return &Figure{name: reshapeName, picture: p.Finish(title, r.describe()), table: r.table().clone, live: o.LiveText}, nil
+	return o.finish(p, content{name: reshapeName, describe: r.describe(), notes: r.notes(), table: fixed(r.table()), text: []string{"rule", "token", "token_hex", "row"},
+		vega: r.vega, sketch: r.sketch}), nil
 }
 
 // drawEmpty draws a frame with the names of its axes and the reason.

@@ -280,3 +280,8 @@ func (m *samples) sampleColumns() (header []string, cells func(i int) []string) 
 		return out
 	}
 }
+
+func (m *samples) textColumns() []string {
+	header, _ := m.sampleColumns()
+	return header
+}

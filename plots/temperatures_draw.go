@@ -20,18 +20,10 @@ const (
 )
 
 func (t *temperatures) draw(o Options) (*Figure, error) {
-	p, err := o.page()
+	p, o, err := o.sheet(temperaturesName, temperaturesWidth, t.finding(), t.subtitle())
 	if err != nil {
 		return nil, err
 	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = t.finding()
-	}
-	if subtitle == "" {
-		subtitle = t.subtitle()
-	}
-	p.Header(title, subtitle)
 	x := canvas.Axis{Name: "rank, likeliest first (log scale)", Log: true}
 	y := canvas.Axis{Name: "cumulative mass", Max: 1, Ticks: t.massTicks(), Grid: true}
 	if t.emptyWhy != "" {
@@ -39,8 +31,7 @@ func (t *temperatures) draw(o Options) (*Figure, error) {
 	} else {
 		t.drawCurves(p, x, y)
 	}
-	p.Footer(t.notes(), o.Footer)
-	return &Figure{name: temperaturesName, picture: p.Finish(title, t.describe()), table: t.table().clone, live: o.LiveText}, nil
+	return o.finish(p, content{name: temperaturesName, describe: t.describe(), notes: t.notes(), table: fixed(t.table()), vega: t.vega, sketch: t.sketch}), nil
 }
 
 // massTicks are quarters and the mass of the nucleus; a quarter too near to that

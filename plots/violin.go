@@ -153,8 +153,7 @@ func (v *violin) draw(o Options) (*Figure, error) {
 	} else {
 		v.drawPanels(p)
 	}
-	p.Footer(v.notes(), o.Footer)
-	return &Figure{name: v.figure, picture: p.Finish(o.Title, v.describe("Violins")), table: v.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: v.figure, describe: v.describe("Violins"), notes: v.notes(), table: v.table, text: v.textColumns(), vega: v.vega, sketch: v.sketch}), nil
 }
 
 func (v *violin) subtitle() string {
@@ -196,7 +195,10 @@ func (v *violin) drawPanels(p *canvas.Page) {
 	names := make([]string, len(v.names))
 	for i := range v.data.Samples {
 		k := slices.Index(v.names, v.data.Samples[i].Name)
-		names[k] = v.words(i)
+		names[k] = shownName(v.words(i))
+		if len(v.names) == 1 && v.names[0] == "" {
+			names[k] = "" // one sample needs no name
+		}
 	}
 	ends := p.Words("identical", p.Muted(canvas.Sans, canvas.NoteSize)).Width() + 22
 	g := canvas.Grid{Height: vg.Length(max(len(names), 2)) * pitch, Least: 110}

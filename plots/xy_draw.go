@@ -44,8 +44,7 @@ func (m *xy) draw(o Options) (*Figure, error) {
 		p.Legend(m.legend())
 		m.drawPanels(p)
 	}
-	p.Footer(m.notes(), o.Footer)
-	return &Figure{name: m.figure, picture: p.Finish(o.Title, m.describe()), table: m.table, live: o.LiveText}, nil
+	return o.finish(p, content{name: m.figure, describe: m.describe(), notes: m.notes(), table: m.table, text: m.textColumns(), vega: m.vega, sketch: m.sketch}), nil
 }
 
 // panelWidth returns the width of a chart in inches by its number of panels.
@@ -65,8 +64,9 @@ type style struct {
 }
 
 // style returns the look of series i, the same in every panel.
-func (m *xy) style(p *canvas.Page, i int) style {
-	th := p.Theme()
+func (m *xy) style(p *canvas.Page, i int) style { return m.styleIn(p.Theme(), i) }
+
+func (m *xy) styleIn(th Theme, i int) style {
 	st := style{colour: th.Series[0], width: canvas.SeriesLine}
 	switch {
 	case m.grey(i):

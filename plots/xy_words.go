@@ -30,7 +30,7 @@ func (m *xy) subtitle() string {
 	if len(m.names) == 1 && m.names[0] != "" && len(m.panels) == 1 {
 		text += ", " + m.seriesWords(0)
 	}
-	if m.banded {
+	if m.banded && !m.cells {
 		mark := "bars"
 		if m.line {
 			mark = "band"
@@ -88,6 +88,9 @@ func (m *xy) notes() []string {
 		if m.zeros > 0 {
 			notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn open at the tick 0, outside the logarithmic scale.",
 				plural(m.zeros, "value"), verb(m.zeros, "is", "are")))
+		}
+		if m.banded && m.cells {
+			notes = append(notes, "Intervals of so many points are in the data table only.")
 		}
 		if m.unlabelled > 0 {
 			notes = append(notes, fmt.Sprintf("%s without room %s in the data table only.", plural(m.unlabelled, "label"), verb(m.unlabelled, "is", "are")))
@@ -212,40 +215,64 @@ func columnName(name, fallback string, taken []string) string {
 	}
 }
 
-// table returns every point given, in the order given.
-func (m *xy) table() Table {
-	var t Table
-	add := func(name, fallback string) { t.Header = append(t.Header, columnName(name, fallback, t.Header)) }
+// columns are the header of the data table and what each column is, by role:
+// panel, series, x, y, lo, hi, x_lo, x_hi, label, hollow.
+func (m *xy) columns() (header []string, roles map[string]int) {
 	d := m.data
-	panels, names := !m.split && (len(m.panels) > 1 || len(m.panels) == 1 && m.panels[0] != ""), len(m.names) > 1 || len(m.names) == 1 && m.names[0] != ""
+	roles = map[string]int{}
+	add := func(role, name, fallback string) {
+		roles[role] = len(header)
+		header = append(header, columnName(name, fallback, header))
+	}
 	var y, x, labels, hollow bool
 	for _, s := range d.Series {
 		y, x = y || len(s.Lo) > 0, x || len(s.XLo) > 0
 		labels, hollow = labels || len(s.Labels) > 0, hollow || len(s.Hollow) > 0
 	}
-	if panels {
-		add(d.Facet, "panel")
+	if !m.split && (len(m.panels) > 1 || len(m.panels) == 1 && m.panels[0] != "") {
+		add("panel", d.Facet, "panel")
 	}
-	if names {
-		add(d.By, "series")
+	if len(m.names) > 1 || len(m.names) == 1 && m.names[0] != "" {
+		add("series", d.By, "series")
 	}
-	add(d.X.Name, "x")
-	add(d.Y.Name, "y")
-	xName, yName := t.Header[len(t.Header)-2], t.Header[len(t.Header)-1]
+	add("x", d.X.Name, "x")
+	add("y", d.Y.Name, "y")
+	xName, yName := header[roles["x"]], header[roles["y"]]
 	if y {
-		add(yName+"_lo", "lo")
-		add(yName+"_hi", "hi")
+		add("lo", yName+"_lo", "lo")
+		add("hi", yName+"_hi", "hi")
 	}
 	if x {
-		add(xName+"_lo", "x_lo")
-		add(xName+"_hi", "x_hi")
+		add("x_lo", xName+"_lo", "x_lo")
+		add("x_hi", xName+"_hi", "x_hi")
 	}
 	if labels {
-		add("label", "label")
+		add("label", "label", "label")
 	}
 	if hollow {
-		add("hollow", "hollow")
+		add("hollow", "hollow", "hollow")
 	}
+	return header, roles
+}
+
+func (m *xy) textColumns() []string {
+	header, roles := m.columns()
+	var out []string
+	for _, role := range []string{"panel", "series", "label"} {
+		if c, ok := roles[role]; ok {
+			out = append(out, header[c])
+		}
+	}
+	return out
+}
+
+// table returns every point given, in the order given.
+func (m *xy) table() Table {
+	header, roles := m.columns()
+	t := Table{Header: header}
+	d := m.data
+	has := func(role string) bool { _, ok := roles[role]; return ok }
+	panels, names, y, x, labels, hollow := has("panel"), has("series"), has("lo"), has("x_lo"), has("label"), has("hollow")
 	end := func(list []float64, k int) string {
 		if len(list) == 0 {
 			return number(math.NaN())
@@ -253,13 +280,14 @@ func (m *xy) table() Table {
 		return number(list[k])
 	}
 	for _, s := range d.Series {
+		panel, name := canvas.Clean(s.Panel), canvas.Clean(s.Name)
 		for k := range s.X {
 			row := make([]string, 0, len(t.Header))
 			if panels {
-				row = append(row, canvas.Clean(s.Panel))
+				row = append(row, panel)
 			}
 			if names {
-				row = append(row, canvas.Clean(s.Name))
+				row = append(row, name)
 			}
 			row = append(row, number(s.X[k]), number(s.Y[k]))
 			if y {

@@ -56,6 +56,21 @@ print(f.description)`, "Lines of b over a: no data (no series).\n"},
 	}
 }
 
+func TestAFigureInOtherForms(t *testing.T) {
+	dir := t.TempDir()
+	r := scripttest.Run(t, start+`f := plot.bar([{a: "x", b: 2}, {a: "y", b: 1}], {x: "a", y: "b", footer: "run 7"})
+f.save("f.vl.json")
+f.save("f.txt")
+print(f.terminal({width: 40}))`, Module(&Env{Folder: dir}), tablemod.Module(&tablemod.Env{}))
+	r.Printed(t, "b by a\n2 values\n\nb\nx ▏██████████████████████████████████ 2\ny ▏█████████████████ 1\n\nrun 7\n\n")
+	for name, want := range map[string]string{"f.vl.json": "vega-lite/v5.json", "f.txt": "run 7"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, %.80q", name, err, text)
+		}
+	}
+}
+
 func TestSizesBehindIntervalsAreSaid(t *testing.T) {
 	dir := t.TempDir()
 	src := start + `plot.line(t, {x: "temperature", y: "distinct_2", by: "top_p", facet: "model", band: "ci95"}).save("a.svg")`

@@ -87,7 +87,7 @@ func (*figure) Class() script.Class {
 	return script.Class{Name: "figure", Doc: "A finished picture.", Members: []script.Member{
 		{
 			Name: "save", Returns: "string",
-			Doc:    "Writes the picture, or its data, into the run's output folder and returns the path; the extension decides the format: .svg, .png, .pdf or .csv.",
+			Doc:    "Writes the picture, or its data, into the run's output folder and returns the path; the extension decides the format: a picture (.svg, .png, .pdf), its numbers (.csv), a Vega-Lite specification that carries them (.vl.json) or a drawing in characters (.txt).",
 			Params: []script.Param{{Name: "name", Type: script.String(), Meaning: "a file name or relative path"}},
 			Func: func(c *script.Call) (any, error) {
 				var path string
@@ -103,6 +103,16 @@ func (*figure) Class() script.Class {
 			Func: func(c *script.Call) (any, error) {
 				var b strings.Builder
 				err := script.Self[*figure](c).Table().CSV(&b)
+				return b.String(), err
+			},
+		},
+		{
+			Name: "terminal", Returns: "string", Doc: "Returns the figure drawn with characters, for print.",
+			Options: []script.Param{{Name: "width", Type: script.Int(), Default: 100, Range: script.Between(40, 400), Unit: "cells", Meaning: "of the terminal"},
+				{Name: "colour", Type: script.Bool(), Default: false, Meaning: "with the colours of the theme as escape sequences"}},
+			Func: func(c *script.Call) (any, error) {
+				var b strings.Builder
+				err := script.Self[*figure](c).Terminal(&b, int(c.Int("width")), c.Bool("colour"))
 				return b.String(), err
 			},
 		},

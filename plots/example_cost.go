@@ -135,7 +135,7 @@ func exampleRoofline() CostRooflineData {
 	d := CostRooflineData{Roofs: []CostRoof{{"H100 bf16", examplePeak, exampleBandwidth}, {"A100 bf16", 312e12, 2.04e12}},
 		CostBasis: CostBasis{Formulas: []string{"F8"}, Conventions: exampleBasis.Conventions}}
 	for _, b := range []float64{1, 8, 64, 256} {
-		d.Points = append(d.Points, CostRoofPoint{Name: fmt.Sprintf("decode, batch %g", b), Intensity: b, Rate: nan})
+		d.Points = append(d.Points, CostRoofPoint{Name: fmt.Sprintf("decode, batch %g", b), Intensity: b, Rate: math.NaN()})
 	}
 	d.Points = append(d.Points, CostRoofPoint{"prefill 2048", 2000, 610e12, 0}, CostRoofPoint{"decode attention", 4, 9.1e12, 0}, CostRoofPoint{"decode, batch 8", 8, 12e12, 1})
 	return d
