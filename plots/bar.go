@@ -167,8 +167,10 @@ func (b *bars) place() {
 		for _, bar := range b.data.Bars {
 			if _, drawn := b.at[bar.Name]; drawn && defined(bar.Value) {
 				yield(axis.Coord(bar.Value))
-				yield(axis.Coord(bar.Lo))
-				yield(axis.Coord(bar.Hi))
+				if defined(bar.Lo) && defined(bar.Hi) {
+					yield(axis.Coord(bar.Lo))
+					yield(axis.Coord(bar.Hi))
+				}
 			}
 			b.banded = b.banded || defined(bar.Lo) && defined(bar.Hi)
 		}
@@ -217,7 +219,7 @@ func (b *bars) notes() []string {
 		notes = append(notes, fmt.Sprintf("%s of %s %s undefined (n/a).", canvas.Count(b.undefined), plural(len(b.data.Bars), "value"), verb(b.undefined, "is", "are")))
 	}
 	if b.zeros > 0 {
-		notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn at the tick 0, outside the logarithmic scale.", plural(b.zeros, "value"), verb(b.zeros, "is", "are")))
+		notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn open at the tick 0, outside the logarithmic scale.", plural(b.zeros, "value"), verb(b.zeros, "is", "are")))
 	}
 	if b.hidden > 0 {
 		notes = append(notes, fmt.Sprintf("%s more %s in the data table only.", canvas.Count(b.hidden), verb(b.hidden, "category is", "categories are")))

@@ -85,14 +85,15 @@ func (b *bars) drawPanels(p *canvas.Page) {
 	}
 	names := make([]string, len(b.categories))
 	for i, c := range b.categories {
-		if names[i] = c; c == "" {
-			names[i] = "(no name)"
-		}
+		names[i] = shownName(c)
 	}
 	g := canvas.Grid{Height: vg.Length(len(names))*pitch + 4, Room: room + 4, Least: 80}
 	for _, panel := range b.panels {
 		if panel != "" && b.data.Facet != "" && isNumber(panel) {
 			panel = b.data.Facet + " = " + panel
+		}
+		if len(b.panels) > 1 || panel != "" {
+			panel = shownName(panel)
 		}
 		g.Titles = append(g.Titles, panel)
 	}
@@ -136,7 +137,7 @@ func (b *bars) bar(p *canvas.Page, bar CategoryBar, at int, thick float64) mark.
 	if b.data.Value.Log {
 		out.From, out.Dot = math.NaN(), true
 		if bar.Value == 0 {
-			out.To = b.x.floor
+			out.To, out.Hollow = b.x.floor, true
 		}
 		if bar.Lo <= 0 {
 			out.Lo = b.x.Min

@@ -77,7 +77,8 @@ func Calibration(d CalibrationData, o Options) (fig *Figure, err error) {
 	}
 	s := sheet{name: calibrationName, width: calibrationWidth, title: c.finding(), subtitle: c.subtitle(),
 		x: "probability (log scale)", y: "share of the draws (log scale)", emptyWhy: c.emptyWhy,
-		body: c.draw, notes: c.notes, describe: c.describe, table: c.table}
+		body: c.draw, notes: c.notes, describe: c.describe, table: c.table,
+		text: []string{"token", "token_hex"}, vega: c.vega, sketch: c.sketch}
 	return s.draw(o)
 }
 

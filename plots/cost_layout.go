@@ -32,22 +32,14 @@ func (c *chart) draw(o Options) (*Figure, error) {
 	if c.splitUp {
 		own = costWide
 	}
-	o, err := o.resolve(c.figure, own)
+	title, subtitle := c.title, c.subtitle
+	if c.emptyWhy != "" {
+		subtitle = ""
+	}
+	p, o, err := o.sheet(c.figure, own, title, subtitle)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.page()
-	if err != nil {
-		return nil, err
-	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = c.title
-	}
-	if subtitle == "" && c.emptyWhy == "" {
-		subtitle = c.subtitle
-	}
-	p.Header(title, subtitle)
 	if c.emptyWhy != "" {
 		pl := c.planes[0]
 		drawEmpty(p, canvas.Axis{Name: pl.x.axisName(), Max: 1}, canvas.Axis{Name: pl.y.axisName(), Max: 1}, c.emptyWhy)

@@ -146,22 +146,14 @@ func fillOf(th Theme, i int) (fill, hatching color.RGBA) {
 }
 
 func (s *stack) draw(o Options) (*Figure, error) {
-	o, err := o.resolve(s.figure, costWidth)
+	title, subtitle := s.title, s.subtitle
+	if s.emptyWhy != "" {
+		subtitle = ""
+	}
+	p, o, err := o.sheet(s.figure, costWidth, title, subtitle)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.page()
-	if err != nil {
-		return nil, err
-	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = s.title
-	}
-	if subtitle == "" && s.emptyWhy == "" {
-		subtitle = s.subtitle
-	}
-	p.Header(title, subtitle)
 	if s.emptyWhy != "" {
 		x, y := canvas.Axis{Name: s.value.axisName(), Max: 1}, canvas.Axis{Name: s.groups, Max: 1}
 		if s.upright {

@@ -10,7 +10,6 @@ type curves struct {
 	title    string
 	subtitle string
 	chart    XYData
-	table    func() Table // nil: the points
 }
 
 // ink reports whether the series of a name is drawn in ink.
@@ -30,11 +29,7 @@ func (c curves) draw(o Options) (*Figure, error) {
 	if o.Subtitle == "" {
 		o.Subtitle = c.subtitle
 	}
-	f, err := drawXY(c.name, true, c.chart, o)
-	if err == nil && c.table != nil {
-		f.table = c.table
-	}
-	return f, err
+	return drawXY(c.name, true, c.chart, o)
 }
 
 // spreadOf returns the median of the defined values and their 5 and 95 %

@@ -19,20 +19,6 @@ func curveEdges() map[string][]edge {
 		gridName: gridEdges(), outcomesName: outcomesEdges()}
 }
 
-// curveGoldens are their golden pictures.
-func curveGoldens() map[string]func(Options) (*Figure, error) {
-	return map[string]func(Options) (*Figure, error){
-		entropyName: func(o Options) (*Figure, error) {
-			return Entropy(exampleEntropy(12, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.5, 2), o)
-		},
-		zipfName:       func(o Options) (*Figure, error) { return Zipf(exampleZipf(), o) },
-		repetitionName: func(o Options) (*Figure, error) { return Repetition(exampleRepetition(), o) },
-		pairsName:      func(o Options) (*Figure, error) { return Pairs(examplePairs(24), o) },
-		outcomesName:   func(o Options) (*Figure, error) { return Outcomes(exampleOutcomes(200), o) },
-		gridName:       func(o Options) (*Figure, error) { return SweepGrid(exampleGrid(6, 4), o) },
-	}
-}
-
 func entropyEdges() []edge {
 	nan, inf := math.NaN(), math.Inf(1)
 	of := func(rows ...EntropyRow) func(Options) (*Figure, error) {

@@ -1,42 +1,12 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"lab/core/fault"
 )
-
-// exampleGrid is a measure over temperature and top_p from a closed formula; one
-// cell failed and one was not run.
-func exampleGrid(nx, ny int) GridData {
-	d := GridData{X: Quantity{Name: "temperature"}, Y: Quantity{Name: "top_p"}, Value: Quantity{Name: "distinct_2", Title: "distinct bigrams"}, Interval: "95 % interval of 64 samples"}
-	for i := range nx {
-		d.XNames = append(d.XNames, fmt.Sprint(float64(2*i+2)/10))
-	}
-	for j := range ny {
-		d.YNames = append(d.YNames, fmt.Sprint(math.Round(1000-50*float64(ny-1-j))/1000))
-	}
-	for i := range nx {
-		for j := range ny {
-			x, y := float64(i)/float64(max(nx-1, 1)), float64(j)/float64(max(ny-1, 1))
-			v := 0.3 + 0.5*x*(1.55-x)*(0.6+0.4*y)
-			c := GridCell{X: i, Y: j, Value: v, Lo: v - 0.03, Hi: v + 0.03}
-			if nx > 2 && ny > 2 {
-				switch {
-				case i == nx-1 && j == ny-1:
-					c = GridCell{X: i, Y: j, Value: math.NaN(), Failed: "the plugin lab-samplers ended with exit status 2"}
-				case i == 0 && j == ny-1:
-					continue
-				}
-			}
-			d.Cells = append(d.Cells, c)
-		}
-	}
-	return d
-}
 
 func gridEdges() []edge {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -110,15 +80,6 @@ func TestTheBestCellIsTheBest(t *testing.T) {
 			t.Errorf("%d values in the interval of the best, counted %d", within, g.within)
 		}
 	}
-}
-
-// exampleOutcomes is one metric of strategies whose spread differs; greedy gives
-// the same text for every seed.
-func exampleOutcomes(n int) SampleData {
-	d := surprisals(n)
-	d.Value = Quantity{Name: "model_surprisal_bits", Title: "surprisal", Unit: "bits"}
-	d.Rules = nil
-	return d
 }
 
 // outcomesEdges are the rows of the violin, whose picture it is, and what the

@@ -17,64 +17,6 @@ func shapeEdges() map[string][]edge {
 	return map[string][]edge{calibrationName: calibrationEdges(), ridgelineName: ridgelineEdges(), timelineName: timelineEdges()}
 }
 
-// shapeGoldens are their golden pictures.
-func shapeGoldens() map[string]func(Options) (*Figure, error) {
-	return map[string]func(Options) (*Figure, error){
-		calibrationName: func(o Options) (*Figure, error) { return Calibration(exampleCalibration(512, 20000), o) },
-		ridgelineName:   func(o Options) (*Figure, error) { return Ridgeline(exampleRidgeline(512, 0.3, 0.5, 0.7, 1, 1.5, 2), o) },
-		timelineName:    func(o Options) (*Figure, error) { return Timeline(exampleTimeline(6, 24), o) },
-	}
-}
-
-// exampleCalibration is draws from the weather distribution, made by an
-// independent generator.
-func exampleCalibration(vocabulary, draws int) CalibrationData {
-	w := newWeather(vocabulary)
-	d := CalibrationData{Prompt: weatherPrompt, Probs: w.at(1), Counts: make([]int, vocabulary), Tokens: w.tokens}
-	sums := make([]float64, vocabulary)
-	total := 0.0
-	for i, p := range d.Probs {
-		total += p
-		sums[i] = total
-	}
-	r := rand.New(rand.NewPCG(7, 2))
-	for range draws {
-		i, _ := slices.BinarySearch(sums, r.Float64()*total)
-		d.Counts[min(i, vocabulary-1)]++
-	}
-	return d
-}
-
-func exampleRidgeline(vocabulary int, ts ...float64) RidgelineData {
-	w := newWeather(vocabulary)
-	d := RidgelineData{Prompt: weatherPrompt, By: "temperature"}
-	for _, t := range ts {
-		d.Rows = append(d.Rows, RidgelineRow{fmt.Sprint(t), w.at(t)})
-	}
-	return d
-}
-
-// exampleTimeline is requests that are prefilled one after the other and then
-// decode side by side.
-func exampleTimeline(requests, tokens int) TimelineData {
-	var d TimelineData
-	for i := range requests {
-		at := 9 * float64(i)
-		r := TimelineRequest{Name: fmt.Sprintf("request %d", i+1), Spans: []TimeSpan{{"prefill", at, at + 8}}}
-		at += 8
-		for k := range tokens {
-			step := 4 + 0.3*float64(i) + float64(k%5)*0.2
-			r.Spans = append(r.Spans, TimeSpan{"decode", at, at + step}, TimeSpan{"sampling", at + step, at + step + 0.7}, TimeSpan{"plugin", at + step + 0.7, at + step + 1.1})
-			at += step + 1.1
-			if k == 0 {
-				r.TTFTMS = at
-			}
-		}
-		d.Requests = append(d.Requests, r)
-	}
-	return d
-}
-
 func calibrationEdges() []edge {
 	nan := math.NaN()
 	of := func(probs []float64, counts []int) func(Options) (*Figure, error) {

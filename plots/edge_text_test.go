@@ -17,14 +17,6 @@ func textEdges() map[string][]edge {
 	}
 }
 
-// textGoldens are their golden pictures.
-func textGoldens() map[string]func(Options) (*Figure, error) {
-	return map[string]func(Options) (*Figure, error){
-		tokensName:    func(o Options) (*Figure, error) { return Tokens(exampleText(), o) },
-		heatStepsName: func(o Options) (*Figure, error) { return HeatSteps(exampleSteps(16), o) },
-	}
-}
-
 func tokensOf(d TokensData) func(Options) (*Figure, error) {
 	return func(o Options) (*Figure, error) { return Tokens(d, o) }
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"image"
 	"image/png"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,30 +15,13 @@ var update = flag.Bool("update", false, "write the golden pictures anew; look at
 
 const goldenFooter = "lab · weather example · model grammar · seed 7"
 
-// goldens are the pictures kept, one per figure, drawn in each theme.
+// goldens are the pictures kept, one per figure, drawn in each theme: the
+// examples of the catalogue.
 func goldens() map[string]func(Options) (*Figure, error) {
-	out := textGoldens()
-	maps.Copy(out, curveGoldens())
-	maps.Copy(out, costGoldens())
-	maps.Copy(out, shapeGoldens())
-	maps.Copy(out, map[string]func(Options) (*Figure, error){
-		reshapeName: func(o Options) (*Figure, error) { return Reshape(weatherReshape(512), o) },
-		temperaturesName: func(o Options) (*Figure, error) {
-			return Temperatures(weatherTemperatures(512, 0.3, 0.7, 1, 1.5, 2), o)
-		},
-		chainName:   func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
-		lineName:    func(o Options) (*Figure, error) { return Line(sweepLines("tiny", "grammar"), o) },
-		scatterName: func(o Options) (*Figure, error) { return Scatter(frontier(), o) },
-		barName:     func(o Options) (*Figure, error) { return Bar(strategies(), o) },
-		heatName:    func(o Options) (*Figure, error) { return Heat(sweptHeat(), o) },
-		histName:    func(o Options) (*Figure, error) { return Hist(surprisals(200), o) },
-		ecdfName: func(o Options) (*Figure, error) {
-			d := surprisals(200)
-			d.Samples, d.Level = d.Samples[:2], 0.95
-			return Ecdf(d, o)
-		},
-		violinName: func(o Options) (*Figure, error) { return Violin(surprisals(200), o) },
-	})
+	out := map[string]func(Options) (*Figure, error){}
+	for _, e := range Catalogue() {
+		out[e.Name] = e.Example
+	}
 	return out
 }
 
@@ -63,11 +45,7 @@ func golden(t *testing.T, name string, got []byte) []byte {
 
 func TestGoldenSVG(t *testing.T) {
 	for _, e := range Catalogue() {
-		draw, ok := goldens()[e.Name]
-		if !ok {
-			t.Errorf("%s has no golden picture", e.Name)
-			continue
-		}
+		draw := e.Example
 		for _, th := range []Theme{Light(), Dark()} {
 			name := e.Name + "-" + th.Name + ".svg"
 			t.Run(name, func(t *testing.T) {

@@ -78,7 +78,8 @@ func HeatSteps(d HeatStepsData, o Options) (fig *Figure, err error) {
 		return nil, err
 	}
 	s := sheet{name: heatStepsName, width: heatStepsWidth, title: h.finding(), subtitle: h.subtitle(), x: "step", y: "rank",
-		body: h.draw, notes: h.notes, describe: h.describe, table: h.table}
+		body: h.draw, notes: h.notes, describe: h.describe, table: h.table,
+		text: []string{"token", "token_hex"}, vega: h.vega, sketch: h.sketch}
 	if len(h.shown) == 0 {
 		s.emptyWhy = "no steps"
 	}

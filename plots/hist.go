@@ -237,6 +237,9 @@ func (h *hist) drawPanels(p *canvas.Page) {
 	if most == 0 {
 		g.Y.Max = 1
 	}
+	if !h.data.Share {
+		g.Y.Ticks = wholeTicks(g.Y.Max, int(g.Height/28))
+	}
 	width := float64(p.Right()-p.Left()-p.YAxisWidth(g.Y, g.Height)) / float64(g.Columns(p, len(g.Titles)))
 	g.X = h.x.ticked(width, 36)
 	g.X.Grid = false

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -146,4 +147,27 @@ func ruleStrip(rules []Rule) vg.Length {
 		}
 	}
 	return 0
+}
+
+// shownName returns a name as words: one of blanks alone, and none at all, can
+// be seen.
+func shownName(name string) string {
+	switch {
+	case name == "":
+		return "(no name)"
+	case strings.TrimSpace(canvas.Clean(name)) == "":
+		return canvas.Visible(name)
+	}
+	return name
+}
+
+// wholeTicks are ticks for numbers of things, none between whole numbers.
+func wholeTicks(hi float64, want int) []canvas.Tick {
+	ticks := []canvas.Tick{}
+	for _, t := range canvas.LinearTicks(0, hi, want) {
+		if t.At == math.Trunc(t.At) {
+			ticks = append(ticks, canvas.Tick{At: t.At, Label: canvas.Number(t.At)})
+		}
+	}
+	return ticks
 }

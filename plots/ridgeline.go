@@ -103,7 +103,8 @@ func Ridgeline(d RidgelineData, o Options) (fig *Figure, err error) {
 		r.emptyWhy = "no token with a defined probability"
 	}
 	s := sheet{name: ridgelineName, width: ridgelineWidth, title: r.finding(), subtitle: r.subtitle(), x: "rank, likeliest first (log scale)", y: d.By, emptyWhy: r.emptyWhy,
-		body: r.draw, notes: r.notes, describe: r.describe, table: r.table}
+		body: r.draw, notes: r.notes, describe: r.describe, table: r.table,
+		text: []string{columnName(d.By, "row", []string{"rank", "prob", "entropy_bits"})}, vega: r.vega, sketch: r.sketch}
 	return s.draw(o)
 }
 
@@ -234,11 +235,7 @@ func (r *ridgeline) draw(p *canvas.Page) {
 // drawRidge draws one row on its base line. A single token is a bar.
 func (r *ridgeline) drawRidge(p *canvas.Page, panel *canvas.Panel, row ridge, base vg.Length, i int) {
 	th := p.Theme()
-	place := 0.0
-	if len(r.rows) > 1 {
-		place = float64(i) / float64(len(r.rows)-1)
-	}
-	line := th.OrderedLine(place)
+	line := r.colour(th, i)
 	fill := canvas.Blend(line, th.Background, 0.35)
 	high := func(k int) vg.Length { return ridgeHeight * 0.92 * vg.Length(math.Sqrt(row.sorted[k]/r.top)) }
 	p.Line(th.Muted, canvas.GridLine, nil, vg.Point{X: panel.Rect.Min.X, Y: base}, vg.Point{X: panel.Rect.Max.X, Y: base})

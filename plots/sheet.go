@@ -18,6 +18,9 @@ type sheet struct {
 	notes    func() []string
 	describe func() string
 	table    func() Table
+	text     []string      // columns of the table that hold names
+	vega     func(v *view) // how the table is drawn elsewhere
+	sketch   func(s *sketchpad)
 }
 
 // draw draws the frame around the body.
@@ -31,5 +34,9 @@ func (s sheet) draw(o Options) (*Figure, error) {
 	} else {
 		s.body(p)
 	}
-	return o.finish(p, content{name: s.name, describe: s.describe(), notes: s.notes(), table: s.table}), nil
+	sketch := s.sketch
+	if s.emptyWhy != "" {
+		sketch = func(pad *sketchpad) { pad.empty(s.emptyWhy) }
+	}
+	return o.finish(p, content{name: s.name, describe: s.describe(), notes: s.notes(), table: s.table, text: s.text, vega: s.vega, sketch: sketch}), nil
 }

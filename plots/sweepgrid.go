@@ -70,7 +70,8 @@ func SweepGrid(d GridData, o Options) (fig *Figure, err error) {
 		return nil, err
 	}
 	s := sheet{name: gridName, width: gridWidth, title: g.finding(), subtitle: g.subtitle(), x: d.X.words(), y: d.Y.words(),
-		body: g.draw, notes: g.notes, describe: g.describe, table: g.table}
+		body: g.draw, notes: g.notes, describe: g.describe, table: g.table,
+		text: []string{g.table().Header[0], g.table().Header[1], "failed"}, vega: g.vega, sketch: g.sketch}
 	if g.values == 0 && len(g.failed) == 0 {
 		s.emptyWhy = "no cells"
 		if len(d.Cells) > 0 {

@@ -42,8 +42,13 @@ func (f *Figure) Terminal(w io.Writer, width int, colour bool) (err error) {
 		s.words(n, s.theme.Ink)
 	}
 	s.words(f.options.Footer, s.theme.Muted)
-	if _, err := io.WriteString(w, s.b.String()); err != nil {
-		return fault.Wrap(err, fault.Data, "figure "+f.name, "terminal")
+	return writeAll(w, s.b.String())
+}
+
+// writeAll writes a text.
+func writeAll(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fault.Wrap(err, fault.Data, "write", "")
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func Timeline(d TimelineData, o Options) (fig *Figure, err error) {
 		return nil, err
 	}
 	s := sheet{name: timelineName, width: timelineWidth, title: t.finding(), subtitle: t.subtitle(), x: "time, ms", y: "request", emptyWhy: t.emptyWhy,
-		body: t.draw, notes: t.notes, describe: t.describe, table: t.table}
+		body: t.draw, notes: t.notes, describe: t.describe, table: t.table,
+		text: []string{"request", "kind"}, vega: t.vega, sketch: t.sketch}
 	return s.draw(o)
 }
 
@@ -231,8 +232,9 @@ func (t *timeline) table() Table {
 
 // colour returns the colour of a kind: fixed for the usual ones, and for others
 // in the order of their first span.
-func (t *timeline) colour(p *canvas.Page, kind string) color.RGBA {
-	th := p.Theme()
+func (t *timeline) colour(p *canvas.Page, kind string) color.RGBA { return t.colourIn(p.Theme(), kind) }
+
+func (t *timeline) colourIn(th Theme, kind string) color.RGBA {
 	switch kind {
 	case "prefill":
 		return th.Series[1]

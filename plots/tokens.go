@@ -94,7 +94,8 @@ func Tokens(d TokensData, o Options) (fig *Figure, err error) {
 		return nil, err
 	}
 	s := sheet{name: tokensName, width: tokensWidth, title: t.finding(), subtitle: t.subtitle(), x: "text, wrapped", y: "surprisal, bits",
-		body: t.draw, notes: t.notes, describe: t.describe, table: t.table}
+		body: t.draw, notes: t.notes, describe: t.describe, table: t.table,
+		text: []string{"token", "token_hex", "stages"}, vega: t.vega, sketch: t.sketch}
 	if len(t.shown) == 0 {
 		s.emptyWhy = "no tokens"
 	}

@@ -195,7 +195,10 @@ func (v *violin) drawPanels(p *canvas.Page) {
 	names := make([]string, len(v.names))
 	for i := range v.data.Samples {
 		k := slices.Index(v.names, v.data.Samples[i].Name)
-		names[k] = v.words(i)
+		names[k] = shownName(v.words(i))
+		if len(v.names) == 1 && v.names[0] == "" {
+			names[k] = "" // one sample needs no name
+		}
 	}
 	ends := p.Words("identical", p.Muted(canvas.Sans, canvas.NoteSize)).Width() + 22
 	g := canvas.Grid{Height: vg.Length(max(len(names), 2)) * pitch, Least: 110}

@@ -248,13 +248,10 @@ func (m *xy) grey(i int) bool {
 
 // seriesWords returns the name of a series with what it is a value of.
 func (m *xy) seriesWords(i int) string {
-	if m.names[i] == "" {
-		return "(no name)"
-	}
 	if m.data.By != "" && isNumber(m.names[i]) {
 		return m.data.By + " = " + m.names[i]
 	}
-	return m.names[i]
+	return shownName(m.names[i])
 }
 
 // panelTitle returns the title of a panel.
@@ -262,12 +259,10 @@ func (m *xy) panelTitle(i int) string {
 	switch {
 	case m.panels[i] == "" && len(m.panels) == 1:
 		return ""
-	case m.panels[i] == "":
-		return "(no name)"
 	case m.data.Facet != "" && isNumber(m.panels[i]): // a number alone says nothing
 		return m.data.Facet + " = " + m.panels[i]
 	}
-	return m.panels[i]
+	return shownName(m.panels[i])
 }
 
 func isNumber(s string) bool {

@@ -30,7 +30,7 @@ func (m *xy) subtitle() string {
 	if len(m.names) == 1 && m.names[0] != "" && len(m.panels) == 1 {
 		text += ", " + m.seriesWords(0)
 	}
-	if m.banded {
+	if m.banded && !m.cells {
 		mark := "bars"
 		if m.line {
 			mark = "band"
@@ -88,6 +88,9 @@ func (m *xy) notes() []string {
 		if m.zeros > 0 {
 			notes = append(notes, fmt.Sprintf("%s of exactly 0 %s drawn open at the tick 0, outside the logarithmic scale.",
 				plural(m.zeros, "value"), verb(m.zeros, "is", "are")))
+		}
+		if m.banded && m.cells {
+			notes = append(notes, "Intervals of so many points are in the data table only.")
 		}
 		if m.unlabelled > 0 {
 			notes = append(notes, fmt.Sprintf("%s without room %s in the data table only.", plural(m.unlabelled, "label"), verb(m.unlabelled, "is", "are")))

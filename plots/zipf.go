@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"lab/core/measure"
-	"lab/plots/canvas"
 	"lab/plots/mark"
 )
 
@@ -106,15 +105,6 @@ func Zipf(d ZipfData, o Options) (fig *Figure, err error) {
 		c.subtitle += "s: exponent of count ∝ rank^−s" + empty + "."
 	} else if empty != "" {
 		c.subtitle = empty[2:] + "."
-	}
-	c.table = func() Table {
-		out := Table{Header: []string{"text", "reference", "rank", "count", "exponent"}}
-		for _, f := range texts {
-			for _, r := range f.ranks {
-				out.Rows = append(out.Rows, []string{canvas.Clean(f.Name), fmt.Sprint(f.Reference), fmt.Sprint(r + 1), fmt.Sprint(f.Counts[r]), number(f.exponent)})
-			}
-		}
-		return out
 	}
 	return c.draw(o)
 }

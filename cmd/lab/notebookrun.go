@@ -36,7 +36,7 @@ func (f *notebookFlags) check() (map[string]string, error) {
 	if f.seed > 1<<63-1 {
 		return nil, fault.New(fault.Usage, "lab notebook", "", "--seed %d is above %d, the largest int of a script", f.seed, int64(1<<63-1))
 	}
-	return setValues("lab notebook", f.set)
+	return setValues("lab notebook run", f.set)
 }
 
 func notebookRunCommand(s *settings) *cobra.Command {

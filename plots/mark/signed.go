@@ -18,6 +18,7 @@ type SignedBar struct {
 	Lo, Hi   float64 // interval of To; NaN: none
 	Colour   color.RGBA
 	Dot      bool   // a dot at To in place of the bar, for axes without a zero
+	Hollow   bool   // the dot is open
 	Words    string // at the end
 	Quiet    bool   // the words are muted
 }
@@ -45,7 +46,7 @@ func (b SignedBars) Plot(c draw.Canvas, p *plot.Plot) {
 			from, to := end, within(x(bar.To))
 			end, left = to, to < from
 			if bar.Dot {
-				b.Page.Mark(vg.Point{X: to, Y: at}, canvas.Disc, 2.8, bar.Colour, false)
+				b.Page.Mark(vg.Point{X: to, Y: at}, canvas.Disc, 2.8, bar.Colour, bar.Hollow)
 				left, end = false, to+2
 			} else if to != from {
 				b.Page.Fill(vg.Rectangle{Min: vg.Point{X: min(from, to), Y: y(bar.At - bar.Thick/2)}, Max: vg.Point{X: max(from, to), Y: y(bar.At + bar.Thick/2)}}, bar.Colour)

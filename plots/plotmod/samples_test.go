@@ -1,6 +1,11 @@
 package plotmod
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"lab/plots"
+)
 
 func TestChartsOfSamplesAndCategories(t *testing.T) {
 	rows := []struct{ name, src, want string }{
@@ -44,5 +49,22 @@ func TestMistakesInChartsOfSamples(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) { run(t, r.src).Failed(t, r.want...) })
+	}
+}
+
+// Every figure of the catalogue is a function of the module, and is called so.
+func TestTheCatalogueNamesFunctionsOfTheModule(t *testing.T) {
+	members := map[string]bool{}
+	for _, m := range Module(&Env{}).Members {
+		members[m.Name] = true
+	}
+	for _, e := range plots.Catalogue() {
+		if !members[e.Name] || !strings.HasPrefix(e.Call, "plot."+e.Name+"(") {
+			t.Errorf("%s is called by %s", e.Name, e.Call)
+		}
+		delete(members, e.Name)
+	}
+	if len(members) > 0 {
+		t.Errorf("not in the catalogue: %v", members)
 	}
 }

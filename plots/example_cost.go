@@ -135,7 +135,7 @@ func exampleRoofline() CostRooflineData {
 	d := CostRooflineData{Roofs: []CostRoof{{"H100 bf16", examplePeak, exampleBandwidth}, {"A100 bf16", 312e12, 2.04e12}},
 		CostBasis: CostBasis{Formulas: []string{"F8"}, Conventions: exampleBasis.Conventions}}
 	for _, b := range []float64{1, 8, 64, 256} {
-		d.Points = append(d.Points, CostRoofPoint{Name: fmt.Sprintf("decode, batch %g", b), Intensity: b, Rate: nan})
+		d.Points = append(d.Points, CostRoofPoint{Name: fmt.Sprintf("decode, batch %g", b), Intensity: b, Rate: math.NaN()})
 	}
 	d.Points = append(d.Points, CostRoofPoint{"prefill 2048", 2000, 610e12, 0}, CostRoofPoint{"decode attention", 4, 9.1e12, 0}, CostRoofPoint{"decode, batch 8", 8, 12e12, 1})
 	return d
@@ -187,7 +187,7 @@ func exampleGrowth() CostGrowthData {
 				days = 45e12 / q
 			}
 			if x <= -1 {
-				days = inf
+				days = math.Inf(1)
 			}
 			l.Growth, l.Days = append(l.Growth, g), append(l.Days, days)
 		}
@@ -213,7 +213,7 @@ func exampleOptimum(sets int) CostOptimumData {
 			k.FLOP = mapped(k.Params, func(n float64) float64 {
 				rest := loss - a*math.Pow(n, -alpha)
 				if rest <= 0 {
-					return nan
+					return math.NaN()
 				}
 				t := math.Pow(b/rest, 1/beta)
 				return 6*n*t + 2*n*q
@@ -258,6 +258,6 @@ func exampleDrivers() CostDriversData {
 			{"serving MFU", 9e12, 67e12, "0.04", "0.30", false},
 			{"training MFU", 60e12, 36e12, "0.30", "0.50", false},
 			{"price of a chip hour", 33e12, 58e12, "USD 1.9", "USD 3.4", false},
-			{"served model", 45e12, inf, "same", "distilled", true},
+			{"served model", 45e12, math.Inf(1), "same", "distilled", true},
 		}, CostBasis: CostBasis{Formulas: []string{"F28", "F33"}, Conventions: exampleBasis.Conventions}}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // The examples of the general charts: what a sweep over temperature and top_p
-// gives, from closed formulas, so that every run draws the same.
+// might give, from closed formulas and fixed seeds, so that every run draws the
+// same. The numbers are made up and measure no model.
 
 // sweepLines is distinct bigrams over temperature, one series per top_p, with an
 // interval, in the given number of panels.
