@@ -62,6 +62,8 @@ func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	switch {
 	case h.data.Centre == nil:
 		return th.Sequential(0.08 + 0.92*a)
+	case th.Grey: // two greys would be one
+		return th.Sequential(0.04 + 0.96*(a+1)/2)
 	case a < 0:
 		return canvas.Blend(th.Series[0], th.Background, -a)
 	}
