@@ -55,10 +55,14 @@ func (b SignedBars) Plot(c draw.Canvas, p *plot.Plot) {
 		if !undefined(bar.Lo) && !undefined(bar.Hi) {
 			lo, hi := within(x(bar.Lo)), within(x(bar.Hi))
 			cap := min(vg.Length(2.2), (y(bar.At+bar.Thick/2)-at)*0.7)
-			ink := b.Page.Theme().Ink
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: lo, Y: at}, vg.Point{X: hi, Y: at})
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: lo, Y: at - cap}, vg.Point{X: lo, Y: at + cap})
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: hi, Y: at - cap}, vg.Point{X: hi, Y: at + cap})
+			for _, pen := range []struct {
+				colour color.RGBA
+				width  vg.Length
+			}{{b.Page.Theme().Background, 2.2}, {b.Page.Theme().Ink, canvas.AxisLine * 1.3}} { // a halo first, for dark bars
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: lo, Y: at}, vg.Point{X: hi, Y: at})
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: lo, Y: at - cap}, vg.Point{X: lo, Y: at + cap})
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: hi, Y: at - cap}, vg.Point{X: hi, Y: at + cap})
+			}
 			if left {
 				end = min(end, lo)
 			} else {
