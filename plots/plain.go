@@ -69,17 +69,20 @@ func (f *Figure) plainSketch(s *sketchpad) {
 	shown := append([][]string{t.Header}, t.Rows[:min(len(t.Rows), plainRows)]...)
 	lines, used := make([]string, len(shown)), 0
 	for c := range t.Header {
-		cells := make([]string, len(shown))
+		column := make([]string, len(shown))
 		for i, row := range shown {
-			cells[i] = rounded(row[c])
+			column[i] = rounded(row[c])
 		}
-		width := min(s.widest(cells), 24)
+		width := min(s.widest(column), 24)
 		if used += width + 2; used > s.width+2 {
 			break
 		}
-		for i, cell := range cells {
-			_, err := strconv.ParseFloat(cell, 64)
-			lines[i] += s.label(cell, width, err == nil) + "  "
+		for i, cell := range column {
+			if _, err := strconv.ParseFloat(cell, 64); err == nil {
+				lines[i] += s.label(cell, width) + "  "
+			} else {
+				lines[i] += cells().FillRight(s.cut(canvas.Clean(cell), width), width) + "  "
+			}
 		}
 	}
 	for i, line := range lines {
