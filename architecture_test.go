@@ -92,7 +92,7 @@ var allowed = []struct {
 	{"plots/plotmod", []string{"plots", "plots/source", "core/table", "core/table/tablemod", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
-		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth"}},
+		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth", "github.com/peterh/liner"}},
 }
 
 // testOnly is what the test files of any package may import in addition: the

@@ -137,9 +137,10 @@ removed again.`,
 	return cmd
 }
 
-// each runs work on the notebooks, one after the other in one session of
-// experiments, and returns the first error when all had their turn; the errors
-// after it are printed. All notebooks are read before the first is run.
+// each runs work on the notebooks, one after the other and each in a session of
+// experiments of its own, so that what one finds does not depend on the others. It
+// returns the first error when all had their turn; those after it are printed. All
+// notebooks are read before the first is run.
 func (f *notebookFlags) each(s *settings, cmd *cobra.Command, files []string, values map[string]string,
 	work func(path string, n *notebook.Notebook, run func(out string) error) error) error {
 	list := make([]*notebook.Notebook, len(files))
@@ -153,24 +154,22 @@ func (f *notebookFlags) each(s *settings, cmd *cobra.Command, files []string, va
 		}
 		list[i] = n
 	}
-	return s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
-		var first error
-		for i, path := range files {
-			err := work(path, list[i], func(out string) error { return f.run(ctx, cmd, session, path, out, list[i]) })
-			if err != nil && ctx.Err() != nil {
-				return err
-			}
-			if err == nil {
-				continue
-			}
-			if first == nil {
-				first = fault.Wrap(err, fault.Internal, path, "")
-			} else {
-				fmt.Fprintln(cmd.ErrOrStderr(), "lab:", fault.Wrap(err, fault.Internal, path, ""))
-			}
+	var first error
+	for i, path := range files {
+		err := s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
+			return work(path, list[i], func(out string) error { return f.run(ctx, cmd, session, path, out, list[i]) })
+		}, nil)
+		switch {
+		case err == nil:
+		case fault.KindOf(err) == fault.Interrupted || cmd.Context().Err() != nil:
+			return err
+		case first == nil:
+			first = fault.Wrap(err, fault.Internal, path, "")
+		default:
+			fmt.Fprintln(cmd.ErrOrStderr(), "lab:", fault.Wrap(err, fault.Internal, path, ""))
 		}
-		return first
-	}, nil)
+	}
+	return first
 }
 
 // run runs one notebook, whose cells save into the folder out.
