@@ -46,10 +46,14 @@ func TestSharedCallsCountAsWholeOnes(t *testing.T) {
 	}
 }
 
-// Prompts have the rate of their own model.
+// Prompts have the rate of their own model, whoever paid for them.
 func TestModelsHaveTheirOwnRates(t *testing.T) {
 	g := plain(func(cell, sample, length int) *trace.Cost {
 		c := alone(cell, sample, length)
+		c.PrefillTokens, c.PrefillSeconds, c.CachedTokens = 0, 0, 8
+		if sample == 0 {
+			c.PrefillTokens, c.PrefillSeconds, c.CachedTokens = 8, 0.008, 0
+		}
 		if cell >= 2 {
 			c.PrefillSeconds *= 10
 		}
