@@ -233,6 +233,9 @@ func (r *Report) fit(form string, points []bench.Point) error {
 		if err != nil {
 			return err
 		}
+		if counted {
+			r.doubt(phase, f)
+		}
 		for i, k := range at {
 			r.Points[k].Fitted, r.Points[k].OverFitted = f.Residuals[i].Fitted, f.Residuals[i].Ratio
 		}
@@ -243,6 +246,29 @@ func (r *Report) fit(form string, points []bench.Point) error {
 		}
 	}
 	return nil
+}
+
+// doubt notes constants that this machine cannot have: a utilisation above 1.
+func (r *Report) doubt(phase bench.Phase, f *steptime.Fitted) {
+	if r.Machine == nil {
+		return
+	}
+	for _, t := range f.Terms {
+		most, unit := r.Machine.PerSecond(), "GFLOP/s"
+		switch t.Name {
+		case "step", "row":
+			continue
+		case "weights", "cache":
+			most, unit = r.Machine.BytesPerSecond(r.Weights), "GB/s"
+		}
+		if t.PerSecond == nil || *t.PerSecond > most {
+			rate := "no time at all"
+			if t.PerSecond != nil {
+				rate = fmt.Sprintf("%.3g %s", *t.PerSecond/1e9, unit)
+			}
+			r.note("%s: the fit gives %s %s, and this machine makes %.3g %s at most: the points do not tell it; measure on a quiet machine, or wider", phase, t.Name, rate, most/1e9, unit)
+		}
+	}
 }
 
 func (r *Report) note(format string, args ...any) {

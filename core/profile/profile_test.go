@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"lab/core/fault"
@@ -80,6 +81,38 @@ func TestPointsGetTheirFit(t *testing.T) {
 	}
 	if p := r.Points[16]; p.Fitted != 0 {
 		t.Errorf("a point without a fit has %g", p.Fitted)
+	}
+}
+
+// Constants that the machine cannot have are noted: at a time of half a millisecond
+// the bytes below would come twice as fast as it reads.
+func TestImpossibleRatesAreNoted(t *testing.T) {
+	for name, c := range map[string]struct {
+		bytes float64 // a second, of a machine that reads 1e9
+		want  int
+	}{"slower than the machine": {5e8, 0}, "faster": {2e9, 1}} {
+		t.Run(name, func(t *testing.T) {
+			r := &Report{Machine: rates(), Weights: 1000}
+			var points []bench.Point
+			for _, n := range []float64{1, 2, 3, 4, 5, 6} {
+				p := bench.Point{Phase: bench.Decode, Context: 0, Batch: int(n), Usage: bench.Counts{BytesMoved: 1e6 * n}, Empty: bench.Counts{BytesMoved: 1e6 * n}}
+				p.Seconds = []float64{1e6 * n / c.bytes}
+				p.Backend = p.Seconds
+				points, r.Points = append(points, p), append(r.Points, newPoint(&p, rates()))
+			}
+			if err := r.fit("", points); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, note := range r.Notes {
+				if strings.Contains(note, "weights") {
+					n++
+				}
+			}
+			if n != c.want {
+				t.Errorf("notes %q", r.Notes)
+			}
+		})
 	}
 }
 

@@ -122,6 +122,14 @@ func (*Profile) Class() script.Class {
 			}
 			return map[string]any{"cpu": m.CPU, "measured": m.Measured.Format("2006-01-02"), "threads": m.Threads, "bytes_per_second": m.Memory[len(m.Memory)-1].PerSecond.Most, "operations_per_second": m.PerSecond()}
 		}),
+		ofProfile("device", "map", "This machine as hardware for cost.estimate: name, peak by arithmetic type (fp32, and int8 where there is such an instruction), bytes_per_s for what the model's weights take; undefined when the machine was not calibrated.",
+			func(p *Profile) any { return p.device() }),
+		{
+			Name: "efficiency", Doc: "Returns the shares of the device that decode steps reached, for cost.estimate: compute, weights, cache, each with its interval where that lies within (0, 1]. Left out is what the points do not tell, or what lies above 1, which warns: it came from a faster cache.",
+			Returns: "map",
+			Params:  []script.Param{{Name: "dtype", Type: script.String(), Choices: []string{"fp32", "int8"}, Meaning: "arithmetic type of the peak"}},
+			Func:    func(c *script.Call) (any, error) { return script.Self[*Profile](c).efficiency(c) },
+		},
 		{
 			Name: "predict", Doc: "Returns what the fit says of a call: seconds with the interval lo to hi, floor_seconds (undefined without one), and beyond: empty, or what was measured when the call is outside of it. Such an extrapolation must be asked for.",
 			Returns: "map",
@@ -159,6 +167,57 @@ func (p *Profile) predict(c *script.Call) (any, error) {
 	out := map[string]any{"seconds": r.Seconds, "lo": r.Lo, "hi": r.Hi, "floor_seconds": nil, "beyond": r.Beyond}
 	if r.Floor != nil {
 		out["floor_seconds"] = *r.Floor
+	}
+	return out, nil
+}
+
+// device is the machine as a record of hardware.
+func (p *Profile) device() any {
+	m := p.Machine
+	if m == nil {
+		return nil
+	}
+	peak := map[string]any{"fp32": m.Float32.PerSecond.Most}
+	if m.Int8 != nil {
+		peak["int8"] = m.Int8.PerSecond.Most
+	}
+	return map[string]any{"name": m.CPU, "peak": peak, "bytes_per_s": m.BytesPerSecond(p.Weights), "as_of": m.Measured.Format("2006-01-02"), "source": "lab cost calibrate"}
+}
+
+func (p *Profile) efficiency(c *script.Call) (any, error) {
+	m := p.Machine
+	switch {
+	case m == nil:
+		return nil, fault.New(fault.Script, "efficiency", "", "this machine was not calibrated").Fix("lab cost calibrate")
+	case p.Decode == nil:
+		return nil, fault.New(fault.Script, "efficiency", "", "too few points were measured for a fit").Fix("measure more contexts and batches")
+	}
+	most := map[string]float64{"weights": m.BytesPerSecond(p.Weights), "cache": m.BytesPerSecond(p.Weights), "arithmetic": m.Float32.PerSecond.Most}
+	if c.String("dtype") == "int8" {
+		if m.Int8 == nil {
+			return nil, fault.New(fault.Script, "efficiency", "dtype", "this machine has no instruction for int8").Fix("take fp32")
+		}
+		most["arithmetic"] = m.Int8.PerSecond.Most
+	}
+	out := map[string]any{}
+	for _, t := range p.Decode.Terms {
+		top, ok := most[t.Name]
+		if !ok || t.PerSecond == nil || t.Unit == "token" {
+			continue
+		}
+		share := *t.PerSecond / top
+		if share > 1 {
+			c.Warn("efficiency: %s: %.2g of what was measured of the machine: it is left out", t.Name, share)
+			continue
+		}
+		name := t.Name
+		if name == "arithmetic" {
+			name = "compute"
+		}
+		out[name] = share
+		if lo, hi := 1/(t.Hi*top), 1/(t.Lo*top); t.Lo > 0 && lo <= share && share <= hi && hi <= 1 {
+			out[name] = map[string]any{"median": share, "lo": lo, "hi": hi}
+		}
 	}
 	return out, nil
 }

@@ -181,11 +181,11 @@ func TestNonNegativeLeastSquares(t *testing.T) {
 }
 
 // Times that scatter by 5 % give intervals of which about 90 % hold the constant:
-// of 200 seeds at least 160 do, 4.7 standard errors below 90 %. It cannot fail by
+// of 100 seeds at least 80 do, 3.3 standard errors below 90 %. It cannot fail by
 // chance: the seeds are fixed.
 func TestIntervalsHoldTheConstant(t *testing.T) {
 	held, half := 0, 0.0
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		points := summing.grid(contexts, batches)
 		for i := range points {
@@ -199,11 +199,11 @@ func TestIntervalsHoldTheConstant(t *testing.T) {
 		if c.Lo <= summing.cache && summing.cache <= c.Hi {
 			held++
 		}
-		half += (c.Hi - c.Lo) / summing.cache / 200
+		half += (c.Hi - c.Lo) / summing.cache / 100
 	}
-	t.Logf("%d of 200 intervals hold the constant; they are %.3g of it wide", held, half)
-	if held < 160 || !(half < 0.3) {
-		t.Errorf("%d of 200 intervals hold the constant; they are %g of it wide", held, half)
+	t.Logf("%d of 100 intervals hold the constant; they are %.3g of it wide", held, half)
+	if held < 80 || !(half < 0.3) {
+		t.Errorf("%d of 100 intervals hold the constant; they are %g of it wide", held, half)
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package bench measures what a plugin costs: a sampler call by vocabulary size,
-// transport and batch, and the forward pass of a model by batch.
+// transport and batch, the forward pass of a model by batch ([Models]), whole
+// prompts and generations ([Measure]), and steps over contexts and batches ([Grid]).
 //
 //	hops, err := bench.Samplers(ctx, h, "mine", []bench.Case{{Label: "mine", Declaration: d, Stage: stage}}, bench.Options{})
 //

@@ -19,7 +19,8 @@ type GridOptions struct {
 	Steps   int   // steps of a visit; 0: 16
 	Repeat  int   // rounds that count, of one visit to every point; 0: 5. One more goes before them
 	Seed    uint64
-	// Progress is told how many visits are done and which comes next.
+	// Progress is told how many visits are done and which comes next; before the
+	// first, which text is read that the points begin with.
 	Progress func(done, total int, next string)
 }
 
@@ -190,7 +191,11 @@ func newGrid(ctx context.Context, s Subject, opt GridOptions) (*grid, error) {
 // open makes the sequences that the points fork from, and counts empty steps.
 func (g *grid) open(ctx context.Context) error {
 	if longest := g.opt.Context[len(g.opt.Context)-1]; longest > 0 {
-		for range g.opt.Batch[len(g.opt.Batch)-1] {
+		largest := g.opt.Batch[len(g.opt.Batch)-1]
+		for i := range largest {
+			if g.opt.Progress != nil {
+				g.opt.Progress(0, (1+g.opt.Repeat)*len(g.points), fmt.Sprintf("text %d of %d", i+1, largest))
+			}
 			seq := g.next()
 			if _, err := g.m.Forward(ctx, []model.Input{{Seq: seq, Tokens: g.prompt(longest)}}); err != nil {
 				return err
