@@ -86,7 +86,11 @@ func writeAnswer(w io.Writer, a *scenario.Answer) {
 			if l.HasBand() {
 				band = amount(l.Lo) + " to " + amount(l.Hi)
 			}
-			line(l.Name, amount(l.Value), band, l.Unit, l.Formula, l.Kind, plainLine(l.Note))
+			value := amount(l.Value)
+			if l.Kind == cost.Exact && l.Value == math.Trunc(l.Value) && l.Value < 1e15 {
+				value = fmt.Sprintf("%.0f", l.Value) // counted: every digit is one
+			}
+			line(l.Name, value, band, l.Unit, l.Formula, l.Kind, plainLine(l.Note))
 		}
 	})
 	fmt.Fprintln(w)
