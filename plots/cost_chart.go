@@ -19,6 +19,7 @@ type CostBasis struct {
 
 // words returns the line below the figure.
 func (b CostBasis) words() string {
+	b.Formulas = unique(b.Formulas)
 	if len(b.Formulas) == 0 && b.Conventions == "" {
 		return "Formulas and conventions not stated."
 	}
@@ -40,6 +41,17 @@ func (b CostBasis) words() string {
 		text += " · " + b.Conventions
 	}
 	return text + "."
+}
+
+// unique returns names once each, in their order.
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // chart is the content of a cost figure that is drawn over two quantities: one

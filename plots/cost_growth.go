@@ -189,7 +189,7 @@ func (d CostGrowthData) finding(start time.Time) string {
 		}
 	}
 	at := func(k int) string {
-		out := canvas.Significant(l.Days[k], 3) + " days at " + canvas.Significant(100*l.Growth[k], 3) + "\u00a0% a month"
+		out := daysWords(l.Days[k]) + " at " + canvas.Significant(100*l.Growth[k], 3) + "\u00a0% a month"
 		if date := dateAfter(start, l.Days[k]); date != "" {
 			out += " (" + date + ")"
 		}

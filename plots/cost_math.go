@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lab/core/fault"
+	"lab/plots/canvas"
 )
 
 // meets returns the x at which y first reaches a level, with y interpolated
@@ -138,4 +139,12 @@ func dateAfter(start time.Time, days float64) string {
 // sortBy sorts indices by a key, ties as they were.
 func sortBy(list []int, key func(int) float64) {
 	slices.SortStableFunc(list, func(a, b int) int { return compareFloats(key(a), key(b)) })
+}
+
+// daysWords returns a number of days: "268 days", "0.4 days".
+func daysWords(days float64) string {
+	if days < 10 || days > 1e9 {
+		return canvas.Significant(days, 2) + " days"
+	}
+	return canvas.Count(int(math.Round(days))) + " days"
 }
