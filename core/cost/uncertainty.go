@@ -14,6 +14,9 @@ type Uncertain struct {
 	// the number is known.
 	Median, Lo, Hi float64
 	uniform        bool // log-uniform between Lo and Hi: an interval without a middle
+
+	// below and above are the chances of what [Uncertain.Inside] cuts off.
+	below, above float64
 }
 
 // Known returns a number that is exact.
@@ -48,8 +51,50 @@ func LogNormal(median, lo, hi float64) (Uncertain, error) {
 // IsKnown reports whether the number is exact.
 func (u Uncertain) IsKnown() bool { return u.Lo == u.Hi }
 
+// Inside returns the number on the condition that it lies within [least, most], as a share
+// lies within 0 and 1: the tails beyond are cut off and the rest keeps its shape. Lo,
+// Median and Hi stay what was stated; those outside are an error, as they are no
+// tails. A known number is left to the formula that takes it. what names the number in
+// the error.
+func (u Uncertain) Inside(what string, least, most float64) (Uncertain, error) {
+	if u.IsKnown() {
+		return u, nil
+	}
+	g := guarded("interval")
+	if !(u.Lo >= least && u.Hi <= most) {
+		g.refuse("", "%s from %g to %g is not within %g and %g", what, u.Lo, u.Hi, least, most)
+		return Uncertain{}, g.err
+	}
+	if !u.uniform {
+		u.below, u.above = u.chance(least), 1-u.chance(most)
+	}
+	return u, nil
+}
+
+// chance returns how likely a log-normal number is below x.
+func (u Uncertain) chance(x float64) float64 {
+	switch {
+	case !(x > 0):
+		return 0
+	case math.IsInf(x, 1):
+		return 1
+	}
+	side := math.Log(u.Hi / u.Median)
+	if x < u.Median {
+		side = math.Log(u.Median / u.Lo)
+	}
+	if side == 0 { // all of that side lies on the median
+		if x < u.Median {
+			return 0
+		}
+		return 1
+	}
+	return math.Erfc(-normal(0.95)*math.Log(x/u.Median)/side/math.Sqrt2) / 2
+}
+
 // Quantile returns the value below which the number lies with the chance p, in (0, 1).
 func (u Uncertain) Quantile(p float64) float64 {
+	p = u.below + p*(1-u.below-u.above)
 	switch {
 	case u.IsKnown():
 		return u.Median

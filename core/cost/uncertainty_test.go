@@ -46,6 +46,48 @@ func TestQuantilesAreWhatTheyAreNamed(t *testing.T) {
 
 func third(_ Uncertain, err error) error { return err }
 
+// A share has no tail beyond 1: what lies below keeps its shape.
+func TestInsideCutsTheTailsOff(t *testing.T) {
+	u := made(t)(LogNormal(0.8, 0.6, 0.95))
+	in := made(t)(u.Inside("a share", 0, 1))
+	// The chance below 0.7 over that below 0.9 is kept.
+	ratio := func(u Uncertain) float64 {
+		n, m := 0, 0
+		for p := 0.00005; p < 1; p += 0.0001 {
+			switch q := u.Quantile(p); {
+			case q > 1 && u == in:
+				t.Fatalf("the quantile of %g is %g", p, q)
+			case q < 0.7:
+				n++
+				m++
+			case q < 0.9:
+				m++
+			}
+		}
+		return float64(n) / float64(m)
+	}
+	near(t, "shape", ratio(in), ratio(u), 2e-3) // 10^4 quantiles each
+	if q := u.Quantile(0.9999); !(q > 1) {
+		t.Errorf("the test needs a tail beyond 1, and it ends at %g", q)
+	}
+	pue := made(t)(made(t)(LogNormal(1.1, 1.05, 1.4)).Inside("PUE", 1, math.Inf(1)))
+	if q := pue.Quantile(1e-9); !(q >= 1) {
+		t.Errorf("a PUE of %g", q)
+	}
+	one := made(t)(made(t)(LogNormal(1, 0.8, 1)).Inside("a share", 0, 1))
+	if q := one.Quantile(0.99); q != 1 {
+		t.Errorf("a side without a spread: %g", q)
+	}
+	if k := made(t)(Known(0.5).Inside("a share", 0, 1)); k != Known(0.5) {
+		t.Errorf("%+v", k)
+	}
+	for name, u := range map[string]Uncertain{"a point above": made(t)(LogNormal(0.8, 0.6, 1.2)), "an end above": made(t)(Range(0.5, 1.5))} {
+		if _, err := u.Inside("a share", 0, 1); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
 // Monte Carlo and the closed form agree within four of its own errors; the seed
 // is fixed, so this cannot fail by chance.
 func TestMonteCarloAgreesWithTheProduct(t *testing.T) {

@@ -125,7 +125,16 @@ func (b *BreakEven) place() (*even, error) {
 	if !(t.Peak > 0) || !(s.Peak > 0) {
 		return nil, usage(breakingEven, "a peak of %g or %g FLOP/s is not above 0", t.Peak, s.Peak)
 	}
-	e.trainMFU, e.prefillMFU, e.decodeMFU = e.in.put(t.Prefill), e.in.put(s.Prefill), e.in.put(s.Decode)
+	for _, u := range []struct {
+		at   *int
+		what string
+		u    cost.Uncertain
+	}{{&e.trainMFU, "the MFU of training", t.Prefill}, {&e.prefillMFU, "the MFU of prompts", s.Prefill}, {&e.decodeMFU, "the MFU of serving", s.Decode}} {
+		var err error
+		if *u.at, err = e.in.share(u.what, u.u); err != nil {
+			return nil, err
+		}
+	}
 	if (t.USDPerHour == nil) != (s.USDPerHour == nil) {
 		return nil, usage(breakingEven, "one side has a price per chip-hour and the other has none").Fix("give both, or neither for equal prices")
 	}

@@ -40,10 +40,13 @@ func Frontier(r *Resolved, context int64, batches []int64, d Draws) (*Curve, err
 	if err != nil {
 		return nil, err
 	}
-	var in inputs
-	in.list = []cost.Uncertain{v.Compute, v.Weights, v.Cache, v.Offset}
+	t := &timer{}
+	if err := t.place(&Serving{Compute: v.Compute, Weights: v.Weights, Cache: v.Cache, Offset: v.Offset}); err != nil {
+		return nil, err
+	}
+	in := t.in // compute, weights, cache, offset and the price, in this order
 	if v.USDPerHour != nil {
-		in.list = append(in.list, *v.USDPerHour)
+		in.put(*v.USDPerHour)
 	}
 	kind := s.Efficiency.Kind()
 	c := &Curve{MaxBatch: fit.MaxBatch, Fit: fit, Assumed: r.Assumed}

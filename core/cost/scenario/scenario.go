@@ -73,6 +73,12 @@ func (in *inputs) put(u cost.Uncertain) int {
 	return len(in.list) - 1
 }
 
+// share adds a number that lies within 0 and 1, and returns its place.
+func (in *inputs) share(what string, u cost.Uncertain) (int, error) {
+	u, err := u.Inside(what, 0, 1)
+	return in.put(u), err
+}
+
 func (in *inputs) medians() []float64 {
 	x := make([]float64, len(in.list))
 	for i, u := range in.list {

@@ -167,6 +167,39 @@ func TestSpeculationBuysTimeWithOperations(t *testing.T) {
 	}
 }
 
+// A log-normal share has a tail beyond 1, and a PUE one below 1, that no device has.
+func TestSharesHaveNoTailBeyondOne(t *testing.T) {
+	u, err := cost.LogNormal(0.8, 0.6, 0.99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pue, err := cost.LogNormal(1.1, 1.01, 1.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resolved(t, Setup{Model: "llama-3-8b", Hardware: "h100", Compute: &u, Weights: &u, Cache: &u, Load: &u, PUE: &pue})
+	a := estimate(t, r.Request(1000, 0, 50, 1, 1, Draws{N: 5000}))
+	floor := estimate(t, resolved(t, Setup{Model: "llama-3-8b", Hardware: "h100"}).Request(1000, 0, 50, 1, 1, draws))
+	if q := value(t, a, "tpot"); !(q.Lo > value(t, floor, "tpot").Value) {
+		t.Errorf("tpot %+v below its floor", q)
+	}
+	if _, err := Frontier(r, 4096, []int64{1, 8}, Draws{N: 5000}); err != nil {
+		t.Error(err)
+	}
+	b := question()
+	b.Draws = Draws{N: 5000}
+	b.TrainOn = &Machine{Name: "h100", Peak: 1e15, Prefill: u, Decode: cost.Known(1)}
+	b.ServeOn = &Machine{Name: "h100", Peak: 1e15, Prefill: u, Decode: u}
+	if _, err := b.Answer(); err != nil {
+		t.Error(err)
+	}
+	over, _ := cost.Range(0.5, 1.5)
+	b.ServeOn.Decode = over
+	if _, err := b.Answer(); err == nil || !strings.Contains(err.Error(), "the MFU of serving from 0.5 to 1.5") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMixturesBytesHaveTheBandOfItsRouting(t *testing.T) {
 	r := resolved(t, Setup{Model: "mixtral-8x7b", Hardware: "h100", Chips: 2})
 	q := value(t, estimate(t, r.Request(100, 0, 10, 1, 4, draws)), "step_bytes")

@@ -1,6 +1,10 @@
 package scenario
 
-import "lab/core/cost"
+import (
+	"math"
+
+	"lab/core/cost"
+)
 
 // timer holds the work of a request, so that a draw costs a few divisions.
 type timer struct {
@@ -27,9 +31,8 @@ const mostTimed = 1e7
 func newTimer(r *Request) (*timer, error) {
 	v := r.Serving
 	t := &timer{device: v.Device, model: v.Model, n: float64(r.Output - 1), speedup: 1}
-	t.compute, t.weights, t.cache, t.offset = t.in.put(v.Compute), t.in.put(v.Weights), t.in.put(v.Cache), t.in.put(v.Offset)
-	if v.Power != nil {
-		t.watts, t.load, t.pue = t.in.put(v.Power.Watts), t.in.put(v.Power.Load), t.in.put(v.Power.PUE)
+	if err := t.place(v); err != nil {
+		return nil, err
 	}
 	if v.USDPerHour != nil {
 		t.usd = t.in.put(*v.USDPerHour)
@@ -79,6 +82,30 @@ func newTimer(r *Request) (*timer, error) {
 		t.steps = append(t.steps, w)
 	}
 	return t, nil
+}
+
+// place puts the uncertain numbers in order: the order is part of the draws.
+func (t *timer) place(v *Serving) (err error) {
+	for _, s := range []struct {
+		at   *int
+		what string
+		u    cost.Uncertain
+	}{{&t.compute, "the efficiency of compute", v.Compute}, {&t.weights, "the efficiency of weight reads", v.Weights}, {&t.cache, "the efficiency of cache reads", v.Cache}} {
+		if *s.at, err = t.in.share(s.what, s.u); err != nil {
+			return err
+		}
+	}
+	t.offset = t.in.put(v.Offset)
+	if v.Power == nil {
+		return nil
+	}
+	t.watts = t.in.put(v.Power.Watts)
+	if t.load, err = t.in.share("load", v.Power.Load); err != nil {
+		return err
+	}
+	pue, err := v.Power.PUE.Inside("PUE", 1, math.Inf(1))
+	t.pue = t.in.put(pue)
+	return err
 }
 
 func (t *timer) efficiency(x []float64) cost.Efficiency {

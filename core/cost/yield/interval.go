@@ -46,11 +46,13 @@ func (o *Options) jackknife(prompts []Prompt, x statistic) measure.Estimate {
 	}
 	var all strata
 	if attempts {
+		var rest Prompt // what is left of a prompt, made again for each group
 		for i := range prompts {
 			groups := min(len(prompts[i].Attempts), jackknifeGroups)
 			kept := parts.terms[i]
 			all.add(groups, func(g int) float64 {
-				parts.terms[i] = x.term(withoutAttempts(&prompts[i], g, groups))
+				rest.leaveOut(&prompts[i], g, groups)
+				parts.terms[i] = x.term(&rest)
 				return parts.value()
 			})
 			parts.terms[i] = kept
@@ -138,15 +140,14 @@ func (s *strata) add(groups int, without func(g int) float64) {
 	s.freedom += groups - 1
 }
 
-// withoutAttempts returns a prompt without every groups-th attempt.
-func withoutAttempts(p *Prompt, group, groups int) *Prompt {
-	rest := make([]Attempt, 0, len(p.Attempts))
-	for i := range p.Attempts {
+// leaveOut makes p what q is without every groups-th attempt.
+func (p *Prompt) leaveOut(q *Prompt, group, groups int) {
+	p.Text, p.Attempts = q.Text, p.Attempts[:0]
+	for i := range q.Attempts {
 		if i%groups != group {
-			rest = append(rest, p.Attempts[i])
+			p.Attempts = append(p.Attempts, q.Attempts[i])
 		}
 	}
-	return &Prompt{Text: p.Text, Attempts: rest}
 }
 
 // within intersects the interval with what the quantity can be.
