@@ -78,7 +78,7 @@ func readmeExamples(t *testing.T) string {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.Replace(strings.TrimPrefix(line, "    "), "go run ./cmd/lab", "lab", 1)
 		if strings.HasPrefix(line, "lab ") {
-			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/", " core/", " $SCRIPTS/../core/").Replace(line) + "\n")
+			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/", " notebooks/", " $SCRIPTS/../notebooks/", " core/", " $SCRIPTS/../core/").Replace(line) + "\n")
 			n++
 		}
 	}

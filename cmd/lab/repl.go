@@ -62,10 +62,11 @@ error.`,
 				return err
 			}
 			r := &repl{cells: c, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr()}
-			if f, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-				return r.terminal(ctx)
+			f, ok := cmd.InOrStdin().(*os.File)
+			if r.asks = ok && term.IsTerminal(int(f.Fd())); !r.asks || !editable() {
+				return r.plain(ctx, cmd.InOrStdin())
 			}
-			return r.plain(ctx, cmd.InOrStdin())
+			return r.terminal(ctx)
 		}, nil)
 	}
 	return cmd
@@ -75,8 +76,42 @@ error.`,
 type repl struct {
 	cells       *cells.Session
 	out, errOut io.Writer
+	asks        bool   // somebody types: there are prompts, and an error ends nothing
 	typed       string // an unfinished piece
 	count       int
+}
+
+// editable reports whether the line editor can work: it asks the terminal for its
+// width and moves its cursor.
+func editable() bool {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	return err == nil && width > 0 && liner.TerminalSupported()
+}
+
+func (r *repl) prompt() string {
+	if r.typed != "" {
+		return "...> "
+	}
+	return "lab> "
+}
+
+// react runs a line so that Ctrl-C stops it, and shows its error.
+func (r *repl) react(ctx context.Context, line string) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := r.line(ctx, line); err != nil {
+		fmt.Fprintln(r.errOut, script.Detail(err))
+	}
 }
 
 // Stream and Display implement cells.Output.
@@ -125,12 +160,19 @@ func (r *repl) run(ctx context.Context) error {
 	return err
 }
 
-// plain runs input that is not a terminal.
+// plain runs input without the line editor.
 func (r *repl) plain(ctx context.Context, in io.Reader) error {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, maxTyped)
-	for scan.Scan() {
-		if err := r.line(ctx, scan.Text()); err != nil {
+	ask := func() {
+		if r.asks {
+			fmt.Fprint(r.out, r.prompt())
+		}
+	}
+	for ask(); scan.Scan(); ask() {
+		if r.asks {
+			r.react(ctx, scan.Text())
+		} else if err := r.line(ctx, scan.Text()); err != nil {
 			return err
 		}
 	}
@@ -160,14 +202,10 @@ func (r *repl) terminal(ctx context.Context) error {
 	defer keep()
 	fmt.Fprintf(r.out, "lab %s. Start with lab := import(\"lab\"); ?name explains, Tab completes, Ctrl-D ends.\n", version)
 	for {
-		prompt := "lab> "
-		if r.typed != "" {
-			prompt = "...> "
-		}
 		if err := raw.ApplyMode(); err != nil {
 			return fault.Wrap(err, fault.Usage, "lab repl", "terminal")
 		}
-		line, err := edit.Prompt(prompt)
+		line, err := edit.Prompt(r.prompt())
 		switch {
 		case errors.Is(err, liner.ErrPromptAborted):
 			r.typed = ""
@@ -184,12 +222,7 @@ func (r *repl) terminal(ctx context.Context) error {
 		if err := cooked.ApplyMode(); err != nil {
 			return fault.Wrap(err, fault.Usage, "lab repl", "terminal")
 		}
-		running, stop := signal.NotifyContext(ctx, os.Interrupt)
-		err = r.line(running, line)
-		stop()
-		if err != nil {
-			fmt.Fprintln(r.errOut, script.Detail(err))
-		}
+		r.react(ctx, line)
 	}
 }
 
