@@ -2,18 +2,18 @@ package plots
 
 // Entry is one line of the catalogue.
 type Entry struct {
-	Name    string // also the name of the function, in lower case
+	Name    string // of the figure, as scripts and the command line say it
 	Purpose string
-	Call    string // how a script draws it, with the variables d (a distribution) and t (a table)
+	Call    string // how a script draws it, with the variables d (a distribution) and t (a table); "": not by a script
 
 	// Example draws the figure from made-up numbers that the entry keeps: the
-	// same picture each time.
+	// same picture each time. nil when the entry has none.
 	Example func(Options) (*Figure, error)
 }
 
 // Catalogue returns the figures there are, in their order in the reference.
 func Catalogue() []Entry {
-	return []Entry{
+	return append([]Entry{
 		{
 			Name: reshapeName, Purpose: "what each rule does to one next-token distribution",
 			Call:    `plot.reshape([d.apply("temperature:0.5"), d.apply("top_p:0.9")])`,
@@ -31,6 +31,13 @@ func Catalogue() []Entry {
 			Call:    `plot.chain(d.apply("temperature:1.5 | top_k:40 | top_p:0.9"))`,
 			Example: func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
 		},
+		{Name: "tokens", Purpose: "a text coloured by the surprisal of its tokens"},
+		{Name: "heat_steps", Purpose: "the likeliest tokens at each step of a text, the chosen one framed"},
+		{Name: "entropy", Purpose: "entropy and divergence from the model distribution against the temperature, over many prompts"},
+		{Name: "zipf", Purpose: "rank and frequency of the tokens or words of texts"},
+		{Name: "repetition", Purpose: "how texts begin to repeat themselves as they grow"},
+		{Name: "pairs", Purpose: "when two runs of the same prompts part"},
+		{Name: "grid", Purpose: "a measure over two settings of a sweep, the best cell framed"},
 		{
 			Name: lineName, Purpose: "one quantity along another, a line per series, with intervals",
 			Call:    `plot.line(t, {x: "temperature", y: "distinct_2", by: "top_p", facet: "model", band: "ci95"})`,
@@ -49,7 +56,7 @@ func Catalogue() []Entry {
 		{
 			Name: heatName, Purpose: "a measure over two settings at once",
 			Call:    `plot.heat(t, {x: "temperature", y: "top_p", value: "quality", best: "max"})`,
-			Example: func(o Options) (*Figure, error) { return Heat(sweepGrid(), o) },
+			Example: func(o Options) (*Figure, error) { return Heat(sweptHeat(), o) },
 		},
 		{
 			Name: histName, Purpose: "how often each size of a quantity occurs",
@@ -70,5 +77,17 @@ func Catalogue() []Entry {
 			Call:    `plot.violin(t, {x: "strategy", y: "surprisal_bits"})`,
 			Example: func(o Options) (*Figure, error) { return Violin(surprisals(200), o) },
 		},
+	}, costCatalogue()...)
+}
+
+// costCatalogue returns the figures of a cost report.
+func costCatalogue() []Entry {
+	return []Entry{
+		{Name: costLifetimeName, Purpose: "what training cost once against what all uses cost together, and where they meet"},
+		{Name: costBatchName, Purpose: "time of a step and throughput over the batch, modelled and measured"},
+		{Name: costContextName, Purpose: "what an output token costs over the context, by model or kind of attention"},
+		{Name: costStepName, Purpose: "the time of a step by its parts, below what was measured"},
+		{Name: costFrontierName, Purpose: "speed of one user against throughput or price, and which settings are beaten"},
+		{Name: costRooflineName, Purpose: "kinds of work below the roofs of devices"},
 	}
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -204,9 +205,13 @@ func chainEdges() []edge {
 
 // edges returns the edge rows of every figure of the catalogue.
 func edges() map[string][]edge {
-	return map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
+	rows := textEdges()
+	maps.Copy(rows, curveEdges())
+	maps.Copy(rows, costEdges())
+	maps.Copy(rows, map[string][]edge{reshapeName: reshapeEdges(), temperaturesName: temperatureEdges(), chainName: chainEdges(),
 		lineName: xyEdges(Line), scatterName: append(xyEdges(Scatter), scatterEdges()...),
-		barName: barEdges(), heatName: heatEdges(), histName: sampleEdges(Hist), ecdfName: append(sampleEdges(Ecdf), ecdfEdges()...), violinName: sampleEdges(Violin)}
+		barName: barEdges(), heatName: heatEdges(), histName: sampleEdges(Hist), ecdfName: append(sampleEdges(Ecdf), ecdfEdges()...), violinName: sampleEdges(Violin)})
+	return rows
 }
 
 func TestEveryFigureHasEdgeRows(t *testing.T) {

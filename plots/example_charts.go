@@ -92,8 +92,8 @@ func strategies() BarData {
 	return d
 }
 
-// sweepGrid is a measure over temperature and top_p, one cell of which failed.
-func sweepGrid() HeatData {
+// sweptHeat is a measure over temperature and top_p, one cell of which failed.
+func sweptHeat() HeatData {
 	d := HeatData{Value: Quantity{Name: "quality", Title: "mean quality"}, X: Quantity{Name: "temperature"}, Y: Quantity{Name: "top_p"}, RowsUp: true, Best: "max"}
 	ps := []float64{0.5, 0.8, 0.9, 0.95, 1}
 	var cells [][]float64

@@ -28,6 +28,7 @@ type XYData struct {
 
 	Rules  []Rule
 	Points bool // Line: a marker at every point
+	Keys   bool // Line: the series are named above the panel, not at their ends
 	Join   bool // Scatter: points joined in their order
 }
 
@@ -42,6 +43,7 @@ type Series struct {
 	XHi    []float64
 	Labels []string // beside the points; "" for none
 	Hollow []bool   // points drawn open
+	Ink    bool     // in the colour of words: what the others are compared with
 }
 
 const (

@@ -81,6 +81,9 @@ func (m *xy) styleIn(th Theme, i int) style {
 	if th.Grey && !m.grey(i) && !m.split && m.data.Highlight == "" {
 		st.dash = dashes(i)
 	}
+	if m.ink(i) {
+		st.colour, st.dash = th.Ink, nil
+	}
 	return st
 }
 
@@ -94,7 +97,7 @@ func dashes(i int) []vg.Length {
 // Joined points end anywhere, where a leader would cross other points, and
 // distribution functions all end at 1.
 func (m *xy) endLabelled() bool {
-	return m.line && m.ecdf == nil && len(m.panels) == 1 && len(m.names) > 1
+	return m.line && m.ecdf == nil && !m.data.Keys && len(m.panels) == 1 && len(m.names) > 1
 }
 
 // joined reports whether there are lines.

@@ -15,6 +15,7 @@ import (
 	"lab/core/dist"
 	"lab/core/experiment"
 	"lab/core/fault"
+	"lab/core/machine"
 	"lab/core/plugin/bench"
 	"lab/core/plugin/host"
 	"lab/core/plugin/model"
@@ -30,6 +31,8 @@ type throughputFlags struct {
 	json     *bool
 	markdown bool
 	fork     bool
+
+	grid gridFlags
 }
 
 func benchCommand(s *settings) *cobra.Command {
@@ -49,10 +52,20 @@ so; a model that refuses random tokens gets a text that it wrote itself. FLOP an
 bytes are those the backend counts, over the time measured here. The bandwidth of
 memory is measured between the rounds with as many threads as the model has, over
 a buffer larger than the caches; a share above 100 % says that weights came from
-the caches.`,
+the caches.
+
+With --context it measures a grid instead: the time of a step of every batch at
+every context, each sequence with a text and a cache of its own, and of reading a
+prompt of every context; fits what a byte of weights, an operation and a byte of
+cache cost; and shows what was measured over what the fit says and over the floor
+below which this machine cannot come (lab cost calibrate). Points are visited in a
+shuffled order; a step's time is the median of a visit's steps, a point's that of
+its rounds. Ctrl-C keeps what was measured.`,
 		Example: `  lab bench tiny
   lab bench model.gguf --prompt 512 --generate 64 --batch 1,8,32 --repeat 5
-  lab bench one.gguf two.gguf --threads 2 --markdown`,
+  lab bench one.gguf two.gguf --threads 2 --markdown
+  lab bench tiny --context 0,64,128,224 --batch 1,4,8,16,32
+  lab bench model.gguf --context 0,512,4096 --batch 1,8,32 --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return nil
@@ -68,6 +81,7 @@ the caches.`,
 	f.IntVar(&b.threads, "threads", 0, "threads of the model (default its own choice)")
 	f.IntVar(&b.buffer, "buffer", 512, "MiB that the measurement of memory reads; 0 leaves it out")
 	f.BoolVar(&b.fork, "fork", true, "measure 64 forks of a prompt of 1000 tokens, or of what the context holds")
+	b.grid.flags(cmd)
 	b.chain.flags(cmd)
 	f.BoolVar(&b.markdown, "markdown", false, "print Markdown")
 	b.json = jsonFlag(cmd)
@@ -75,6 +89,12 @@ the caches.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := b.check(); err != nil {
 			return err
+		}
+		if err := b.grid.check(cmd); err != nil {
+			return err
+		}
+		if len(b.grid.context) > 0 {
+			return b.runGrid(s, cmd, args)
 		}
 		return b.run(s, cmd, args)
 	}
@@ -182,7 +202,7 @@ func (b *throughputFlags) measure(ctx context.Context, cmd *cobra.Command, sessi
 	tests, err := bench.Measure(ctx, subjects, opt)
 	line.clear()
 	if len(memory) > 0 {
-		r.Memory.PerSecond = spread(memory)
+		r.Memory.PerSecond = machine.NewSpread(memory)
 	} else {
 		r.Memory = nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lab/core/machine"
 	"lab/core/plugin/bench"
 	"lab/core/plugin/model"
 	"lab/core/trace"
@@ -26,9 +27,9 @@ type throughputReport struct {
 
 // memoryJSON is the bandwidth of memory measured between the rounds.
 type memoryJSON struct {
-	Threads   int        `json:"threads"`
-	Bytes     int64      `json:"buffer_bytes"`
-	PerSecond spreadJSON `json:"bytes_per_second"`
+	Threads   int            `json:"threads"`
+	Bytes     int64          `json:"buffer_bytes"`
+	PerSecond machine.Spread `json:"bytes_per_second"`
 }
 
 type benchModelJSON struct {
@@ -41,28 +42,21 @@ type benchModelJSON struct {
 	Details     []detailJSON `json:"details,omitempty"`
 }
 
-// spreadJSON is a number that was measured several times.
-type spreadJSON struct {
-	Median float64 `json:"median"`
-	Least  float64 `json:"min"`
-	Most   float64 `json:"max"`
-}
-
 type benchTestJSON struct {
-	Model     string      `json:"model"`
-	Test      string      `json:"test"`
-	Batch     int         `json:"batch"`
-	Tokens    int         `json:"tokens"`
-	Rounds    int         `json:"rounds"`
-	Seconds   spreadJSON  `json:"seconds"`
-	PerSecond *spreadJSON `json:"tokens_per_second,omitempty"`
-	FLOPs     float64     `json:"flops_per_second,omitempty"`
-	Moved     float64     `json:"bytes_per_second_moved,omitempty"`
-	OfMemory  float64     `json:"share_of_memory_bandwidth,omitempty"`
-	Usage     model.Usage `json:"usage"`
+	Model     string          `json:"model"`
+	Test      string          `json:"test"`
+	Batch     int             `json:"batch"`
+	Tokens    int             `json:"tokens"`
+	Rounds    int             `json:"rounds"`
+	Seconds   machine.Spread  `json:"seconds"`
+	PerSecond *machine.Spread `json:"tokens_per_second,omitempty"`
+	FLOPs     float64         `json:"flops_per_second,omitempty"`
+	Moved     float64         `json:"bytes_per_second_moved,omitempty"`
+	OfMemory  float64         `json:"share_of_memory_bandwidth,omitempty"`
+	Usage     model.Usage     `json:"usage"`
 	// Of a fork: what it costs beside reading the prompt.
-	PrefillSeconds *spreadJSON `json:"fork_prefill_seconds,omitempty"`
-	OfPrefill      trace.Real  `json:"share_of_prefill,omitempty"`
+	PrefillSeconds *machine.Spread `json:"fork_prefill_seconds,omitempty"`
+	OfPrefill      trace.Real      `json:"share_of_prefill,omitempty"`
 }
 
 func newBenchModel(ref string, i model.Info) benchModelJSON {
@@ -73,16 +67,10 @@ func newBenchModel(ref string, i model.Info) benchModelJSON {
 	return out
 }
 
-func spread(x []float64) spreadJSON {
-	sorted := slices.Sorted(slices.Values(x))
-	n := len(sorted)
-	return spreadJSON{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Least: sorted[0], Most: sorted[n-1]}
-}
-
 func newBenchTest(t *bench.Throughput, memory *memoryJSON) benchTestJSON {
-	out := benchTestJSON{Model: t.Model, Test: t.Name(), Batch: t.Batch, Tokens: t.Tokens, Rounds: len(t.Seconds), Seconds: spread(t.Seconds), Usage: t.Usage}
+	out := benchTestJSON{Model: t.Model, Test: t.Name(), Batch: t.Batch, Tokens: t.Tokens, Rounds: len(t.Seconds), Seconds: machine.NewSpread(t.Seconds), Usage: t.Usage}
 	if t.Test == "fork" {
-		p := spread(t.Prefill)
+		p := machine.NewSpread(t.Prefill)
 		out.PrefillSeconds, out.OfPrefill = &p, trace.Real(out.Seconds.Median/p.Median)
 		return out
 	}
@@ -90,7 +78,7 @@ func newBenchTest(t *bench.Throughput, memory *memoryJSON) benchTestJSON {
 	for i, s := range t.Seconds {
 		rates[i] = t.PerSecond(s)
 	}
-	r := spread(rates)
+	r := machine.NewSpread(rates)
 	out.PerSecond = &r
 	out.FLOPs = float64(t.Usage.FLOPs) / out.Seconds.Median
 	out.Moved = float64(t.Usage.BytesMoved) / out.Seconds.Median

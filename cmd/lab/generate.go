@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,9 +28,16 @@ type generateReport struct {
 	MaxTokens   int                    `json:"max_tokens"`
 	StopStrings []string               `json:"stop_strings,omitempty"`
 	Samples     []trace.Sample         `json:"samples"`
+	Costs       []sampleCost           `json:"costs"` // of the samples, in their order
 	Usage       model.Usage            `json:"usage"`
 	Warnings    []string               `json:"warnings,omitempty"`
 	Interrupted bool                   `json:"interrupted,omitempty"`
+}
+
+// sampleCost is what a sample took.
+type sampleCost struct {
+	Sample uint64 `json:"sample"`
+	trace.Cost
 }
 
 type generateFlags struct {
@@ -133,8 +139,9 @@ func runGenerate(s *settings, cmd *cobra.Command, g *generateFlags, prompt strin
 			return err
 		}
 		report = &generateReport{Schema: "lab/generate/1", Prompt: string(text), Chain: c.String(), Effective: c.Effective(),
-			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Samples: started(r.Samples), Usage: r.Usage,
+			Seed: g.seed, MaxTokens: g.maxTokens, StopStrings: g.stop, Usage: r.Usage,
 			Warnings: r.Warnings, Interrupted: err != nil && fault.KindOf(err) == fault.Interrupted}
+		report.Samples, report.Costs = started(r)
 		return err
 	}
 	return s.with(cmd, []string{"samplers", "models"}, work, func(record experiment.Record) error {
@@ -171,11 +178,17 @@ func (g *generateFlags) conversation(ctx context.Context, m *experiment.Model, p
 	return c.Text, c.Tokens, err
 }
 
-// started drops the samples an interrupt came before.
-func started(all []trace.Sample) []trace.Sample {
-	return slices.DeleteFunc(all, func(s trace.Sample) bool {
-		return s.Stop.Reason == trace.Interrupted && len(s.Tokens) == 0
-	})
+// started returns the samples of a result and their costs, without those that an
+// interrupt came before.
+func started(r *generate.Result) ([]trace.Sample, []sampleCost) {
+	samples, costs := []trace.Sample{}, []sampleCost{}
+	for i, s := range r.Samples {
+		if s.Stop.Reason == trace.Interrupted && len(s.Tokens) == 0 {
+			continue
+		}
+		samples, costs = append(samples, s), append(costs, sampleCost{s.Sample, r.Costs[i]})
+	}
+	return samples, costs
 }
 
 func writeSamples(w io.Writer, r *generateReport, steps bool) {

@@ -92,8 +92,9 @@ Start with
 	})
 	s := &settings{}
 	s.flags(root)
-	root.AddCommand(runCommand(s), nextCommand(s), generateCommand(s), searchCommand(s), sweepCommand(s), runsCommand(s), rerunCommand(s), scoreCommand(s), perplexityCommand(s), benchCommand(s), chainCommand(s), plotsCommand(), watermarkCommand(s), pluginCommand(s), samplerCommand(s),
+	root.AddCommand(runCommand(s), nextCommand(s), generateCommand(s), searchCommand(s), sweepCommand(s), runsCommand(s), rerunCommand(s), scoreCommand(s), perplexityCommand(s), benchCommand(s), costCommand(s), chainCommand(s), plotsCommand(), watermarkCommand(s), pluginCommand(s), samplerCommand(s),
 		modelCommand(s), serveCommand(), exitCodesTopic(), chainTopic(), modulesTopic(), strategiesTopic())
+	root.AddCommand(notebookCommand(s))
 	return root
 }
 

@@ -19,6 +19,7 @@ import (
 // when the host starts it as one.
 func TestMain(m *testing.M) {
 	serveBuiltin(os.Args)
+	serveSlow(os.Args)
 	testscript.Main(m, map[string]func(){
 		"lab": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -77,7 +78,7 @@ func readmeExamples(t *testing.T) string {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.Replace(strings.TrimPrefix(line, "    "), "go run ./cmd/lab", "lab", 1)
 		if strings.HasPrefix(line, "lab ") {
-			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/").Replace(line) + "\n")
+			out.WriteString(strings.NewReplacer(" scripts/", " $SCRIPTS/", " plugins/", " $SCRIPTS/../plugins/", " core/", " $SCRIPTS/../core/").Replace(line) + "\n")
 			n++
 		}
 	}
@@ -94,7 +95,7 @@ func TestEveryJSONFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := map[string]bool{}
-	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, scoreReport{}, perplexityReport{}, throughputReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}, modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}, quantizeReport{}, sweepReport{}, planReport{}, runReport{}, sampleJSON{}, diffReport{}, rerunReport{}, compareReport{}, replayReport{}, store.Entry{}} {
+	for _, v := range []any{nextReport{}, generateReport{}, searchReport{}, scoreReport{}, perplexityReport{}, throughputReport{}, calibrateReport{}, gridReport{}, importReport{}, explainReport{}, verifyReport{}, detectReport{}, trustReport{}, pluginNewReport{}, pluginInstallReport{}, pluginInfoReport{}, pluginRemoveReport{}, runRecord{}, conformReport{}, benchReport{}, samplerJSON{}, backendJSON{}, pluginJSON{}, modelJSON{}, modelListReport{}, modelAddReport{}, modelRemoveReport{}, modelVerifyReport{}, quantizeReport{}, sweepReport{}, planReport{}, runReport{}, sampleJSON{}, diffReport{}, rerunReport{}, compareReport{}, replayReport{}, store.Entry{}, costHardwareReport{}, costModelsReport{}, costPricesReport{}, costVerifyReport{}, costEstimateReport{}, costBreakevenReport{}, costFrontierReport{}, costFitReport{}} {
 		jsonFields(reflect.TypeOf(v), fields, map[reflect.Type]bool{})
 	}
 	if len(fields) < 60 {

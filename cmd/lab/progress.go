@@ -104,9 +104,9 @@ func (t *task) show(finished int) {
 	t.bar.SetCurrent(int64(finished))
 }
 
-// Done ends the task and clears its bar.
+// Done ends the task and clears its bar; a task that never began is nil.
 func (t *task) Done() {
-	if t.bars == nil {
+	if t == nil || t.bars == nil {
 		return
 	}
 	t.bar.Abort(true)

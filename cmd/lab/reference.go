@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/measure/statsmod"
 	"lab/core/plugin/param"
 	"lab/core/script"
 	"lab/core/script/std"
@@ -19,7 +18,7 @@ import (
 
 // modulesTopic prints what scripts find: the same text as docs/scripting.md.
 func modulesTopic() *cobra.Command {
-	return &cobra.Command{Use: "scripting", Short: "What scripts can call: the modules lab, plot, table and stats, and what needs no import",
+	return &cobra.Command{Use: "scripting", Short: "What scripts can call: the modules lab, plot, table, stats and cost, and what needs no import",
 		Long: strings.TrimSpace(scriptReference())}
 }
 
@@ -32,7 +31,7 @@ func scriptReference() string {
 
 Scripts are written in Tengo (github.com/d5/tengo, version 2). The last argument of many functions is a map of options; an
 unknown key, a value of the wrong type or out of range is an error with the script's position. Real quantities are floats,
-counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab, plot, table and stats are immutable, and a
+counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab, plot, table, stats and cost are immutable, and a
 member they do not have is an error. 1/4 of two ints is 0: write 1.0/4.
 
 Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are confined to the script's folder.
@@ -40,7 +39,7 @@ Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are
 `)
 	b.WriteString("## Without import\n\n")
 	writeMembers(&b, script.Globals())
-	for _, m := range []script.Module{std.Module(&std.Env{}), plotmod.Module(&plotmod.Env{}), tablemod.Module(&tablemod.Env{}), statsmod.Module()} {
+	for _, m := range scriptModules(&std.Env{}, &plotmod.Env{}, &tablemod.Env{}) {
 		fmt.Fprintf(&b, "## Module %s\n\n%s\n\n", m.Name, m.Doc)
 		writeMembers(&b, m.Members)
 		for _, c := range m.Classes {

@@ -16,7 +16,6 @@ import (
 
 	"lab/core/experiment"
 	"lab/core/fault"
-	"lab/core/measure/statsmod"
 	"lab/core/plugin/host"
 	"lab/core/script"
 	"lab/core/script/std"
@@ -194,9 +193,8 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			record.Tables = append(record.Tables, name)
 		}
 	}}
-	env.Table = tables.Object
 	runner, err := script.New(script.Config{
-		Modules: []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module()},
+		Modules: scriptModules(env, figures, tables),
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})

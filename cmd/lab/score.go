@@ -69,6 +69,7 @@ type likelyToken struct {
 type scoreFlags struct {
 	model, prompt, file string
 	top                 int
+	end                 bool
 	json                *bool
 }
 
@@ -108,6 +109,7 @@ lab perplexity reads it in windows.`,
 	f.StringVarP(&g.prompt, "prompt", "p", "", "what the text follows; it is not scored")
 	f.StringVarP(&g.file, "file", "f", "", "read the text from a file; - is standard input")
 	f.IntVarP(&g.top, "top", "n", 0, "list this many of the likeliest tokens at every position")
+	f.BoolVar(&g.end, "end", false, "score as well that the text ends there: the model's end-of-text token after it")
 	s.pluginFlag(cmd)
 	g.json = jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -170,7 +172,7 @@ func runScore(s *settings, cmd *cobra.Command, g *scoreFlags, text []byte) error
 			return err
 		}
 		bar := newProgress(cmd.ErrOrStderr()).StartTokens("score")
-		out, usage, err := m.Score(ctx, []byte(g.prompt), [][]byte{text}, generate.ScoreOptions{Top: g.top, OnStep: bar.StepTokens})
+		out, usage, err := m.Score(ctx, []byte(g.prompt), [][]byte{text}, generate.ScoreOptions{Top: g.top, End: g.end, OnStep: bar.StepTokens})
 		bar.Done()
 		if len(out) == 0 {
 			return err
@@ -228,7 +230,11 @@ func writeScore(w io.Writer, r *scoreReport) {
 			if t.Rank == 0 {
 				rank = "-"
 			}
-			cells := []any{t.Position, t.Token, canvas.Visible(string(t.Piece)), bitsText(t.Bits), probText(float64(t.Prob)), rank, fixed(float64(t.EntropyBits), 3)}
+			text := canvas.Visible(string(t.Piece))
+			if len(t.Piece) == 0 {
+				text = "(control)"
+			}
+			cells := []any{t.Position, t.Token, text, bitsText(t.Bits), probText(float64(t.Prob)), rank, fixed(float64(t.EntropyBits), 3)}
 			if likely {
 				var list []string
 				for _, e := range t.Top {

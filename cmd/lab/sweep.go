@@ -168,8 +168,11 @@ func sweepInto(s *settings, cmd *cobra.Command, spec sweep.Spec, at sweep.Folder
 			return err
 		}
 		total := plan.Total(opt)
-		bar := newProgress(cmd.ErrOrStderr()).Start(at.Name, total)
-		opt.OnStep = bar.Step
+		var bar *task
+		opt.Watch = func(missing int) func(finished, tokens int) {
+			bar = newProgress(cmd.ErrOrStderr()).Start(at.Name, missing)
+			return bar.Step
+		}
 		o, err := plan.Execute(ctx, at, opt)
 		bar.Done()
 		if o.Dir == "" {

@@ -16,7 +16,7 @@ import (
 	"lab/core/sweep"
 )
 
-// memory keeps records in a map.
+// memory keeps records in a map, without their costs, which differ from run to run.
 type memory struct {
 	records map[[2]int]store.Record
 	order   [][2]int
@@ -41,6 +41,10 @@ func (k *memory) Put(r store.Record) error {
 	if k.records == nil {
 		k.records = map[[2]int]store.Record{}
 	}
+	if r.Failure == "" && (r.Cost == nil || !(r.Cost.FLOPs > 0)) {
+		return fault.New(fault.Internal, "keep", "", "%v came without what it took: %+v", at, r.Cost)
+	}
+	r.Cost = nil
 	k.records[at] = r
 	k.order = append(k.order, at)
 	return nil
@@ -256,5 +260,29 @@ func TestSweepRefusesWhatCannotRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is watched are the samples that are missing.
+func TestAResumedSweepCountsWhatIsMissing(t *testing.T) {
+	s := session(t, nil)
+	p, err := sweep.New(t.Context(), s, sweepSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept memory
+	for _, arm := range []struct{ full, missing int }{{30, 72}, {0, 72 - 29}, {0, 0}} {
+		kept.full = arm.full
+		missing, last := -1, 0
+		sum, err := p.Run(t.Context(), &kept, sweep.Options{Watch: func(n int) func(int, int) {
+			missing = n
+			return func(finished, _ int) { last = finished }
+		}})
+		if (err != nil) != (arm.full > 0) {
+			t.Fatal(err)
+		}
+		if missing != arm.missing || arm.full == 0 && last != missing || last > sum.Finished {
+			t.Errorf("%d missing, %d of them at the end; want %d, %d were finished", missing, last, arm.missing, sum.Finished)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -8,9 +9,13 @@ import (
 	"time"
 
 	"lab/core/experiment"
+	"lab/core/plugin"
 	"lab/core/plugin/host"
+	"lab/core/plugin/model"
+	"lab/core/plugin/param"
 	"lab/core/store"
 	"lab/core/sweep"
+	"lab/plugins/models"
 )
 
 // nowhere keeps nothing.
@@ -19,9 +24,9 @@ type nowhere struct{}
 func (nowhere) Has(int, int) bool      { return false }
 func (nowhere) Put(store.Record) error { return nil }
 
-func benchSession(b *testing.B) *experiment.Session {
+func benchSession(b *testing.B, plugins []host.Command) *experiment.Session {
 	b.Helper()
-	s, err := experiment.Open(host.Options{Builtins: builtins()})
+	s, err := experiment.Open(host.Options{Builtins: plugins})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -29,18 +34,33 @@ func benchSession(b *testing.B) *experiment.Session {
 	return s
 }
 
-// BenchmarkRecording runs the same sweep keeping nothing but tokens, nowhere;
-// with its ledger, nowhere; and with its ledger in a folder, tables written. The
-// arms take turns, so that a machine that changes its speed does so for all.
+// BenchmarkRecording reports what keeping a run costs in percent of its time: a
+// large one on tiny, whose steps take some 50 µs a row, and one of 16 rows at a
+// time on a tiny whose forward calls take 10 ms.
 func BenchmarkRecording(b *testing.B) {
-	s := benchSession(b)
+	b.Run("tiny", func(b *testing.B) {
+		record(b, builtins(), 0, sweep.Spec{Samples: 64,
+			Grid:  []sweep.Block{{"temperature": {0.5, 0.8, 1.0, 1.2}, "top_p": {0.9, 0.95, 0.99, "off"}}},
+			Fixed: map[string]any{"prompt": "The weather today is", "max_tokens": int64(48), "seed": int64(1)}})
+	})
+	b.Run("10ms", func(b *testing.B) {
+		record(b, slowBuiltins(), 16, sweep.Spec{Samples: 16,
+			Grid:  []sweep.Block{{"temperature": {0.5, 0.8, 1.0, 1.2}}},
+			Fixed: map[string]any{"prompt": "The weather today is", "max_tokens": int64(192), "seed": int64(1)}})
+	})
+}
+
+// record runs the same sweep keeping nothing but tokens, nowhere; with its
+// ledger, nowhere; and with its ledger in a folder, tables written. The arms take
+// turns, so that a machine that changes its speed does so for all.
+func record(b *testing.B, plugins []host.Command, batch int, spec sweep.Spec) {
+	opt := sweep.Options{Batch: batch}
+	s := benchSession(b, plugins)
 	var plans [2]*sweep.Plan
 	for i, record := range []string{sweep.RecordSamples, sweep.RecordLedger} {
 		var err error
-		plans[i], err = sweep.New(b.Context(), s, sweep.Spec{Samples: 64, Record: record,
-			Grid:  []sweep.Block{{"temperature": {0.5, 0.8, 1.0, 1.2}, "top_p": {0.9, 0.95, 0.99, "off"}}},
-			Fixed: map[string]any{"prompt": "The weather today is", "max_tokens": int64(48), "seed": int64(1)}})
-		if err != nil {
+		spec.Record = record
+		if plans[i], err = sweep.New(b.Context(), s, spec); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -52,10 +72,10 @@ func BenchmarkRecording(b *testing.B) {
 			var err error
 			switch arm := (i + turn) % 3; arm {
 			case 0, 1:
-				_, err = plans[arm].Run(b.Context(), nowhere{}, sweep.Options{})
+				_, err = plans[arm].Run(b.Context(), nowhere{}, opt)
 				spent[arm] += time.Since(start)
 			default:
-				_, err = plans[1].Execute(b.Context(), sweep.Folder{Dir: filepath.Join(b.TempDir(), fmt.Sprint(turn)), Name: "bench"}, sweep.Options{})
+				_, err = plans[1].Execute(b.Context(), sweep.Folder{Dir: filepath.Join(b.TempDir(), fmt.Sprint(turn)), Name: "bench"}, opt)
 				spent[arm] += time.Since(start)
 			}
 			if err != nil {
@@ -66,13 +86,50 @@ func BenchmarkRecording(b *testing.B) {
 	}
 	b.ReportMetric(100*(float64(spent[1])/float64(spent[0])-1), "ledger-%")
 	b.ReportMetric(100*(float64(spent[2])/float64(spent[1])-1), "store-%")
-	b.ReportMetric(float64(turn*16*64*48)/spent[2].Seconds(), "token/s")
+	b.ReportMetric(float64(spent[2].Milliseconds())/float64(turn), "ms/run")
+}
+
+// slowWord serves models whose forward calls take at least slowStep.
+const (
+	slowWord = "slow-models"
+	slowStep = 10 * time.Millisecond
+)
+
+func slowBuiltins() []host.Command {
+	return []host.Command{builtins()[0], {Name: "models", Argv: host.Self(serveWord, slowWord)}}
+}
+
+func serveSlow(args []string) {
+	if len(args) != 3 || args[1] != serveWord || args[2] != slowWord {
+		return
+	}
+	p := plugin.Plugin{Name: "models", Version: version}
+	for _, m := range models.All() {
+		p.Models = append(p.Models, slowBackend{m})
+	}
+	plugin.Serve(p)
+}
+
+type slowBackend struct{ model.Backend }
+
+func (s slowBackend) Open(ctx context.Context, ref string, set param.Values) (model.Model, error) {
+	m, err := s.Backend.Open(ctx, ref, set)
+	return slowModel{m}, err
+}
+
+type slowModel struct{ model.Model }
+
+func (s slowModel) Forward(ctx context.Context, batch []model.Input) (model.Usage, error) {
+	until := time.Now().Add(slowStep)
+	usage, err := s.Model.Forward(ctx, batch)
+	time.Sleep(time.Until(until))
+	return usage, err
 }
 
 // BenchmarkManyCells runs 1,000 and 10,000 cells of one short sample, and reports
 // what a cell costs and what memory the larger sweep needs beyond the smaller.
 func BenchmarkManyCells(b *testing.B) {
-	s := benchSession(b)
+	s := benchSession(b, builtins())
 	for b.Loop() {
 		var heap [2]uint64
 		for i, cells := range []int{1_000, 10_000} {

@@ -42,7 +42,7 @@ func sweepProcess(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.B
 	return cmd, &out
 }
 
-// runFiles returns the files of a run but for its sessions and its lock.
+// runFiles returns the files of a run but for what was measured and its lock.
 func runFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -51,7 +51,7 @@ func runFiles(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if f.Name() == "sessions.jsonl" || f.Name() == "lock" {
+		if f.Name() == "sessions.jsonl" || f.Name() == "costs.parquet" || f.Name() == "lock" {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(dir, f.Name()))

@@ -1,9 +1,10 @@
 // Package bandwidth measures how fast this machine reads memory: what a model
 // that reads its weights once per token can at best attain.
 //
-// It streams over a buffer larger than the caches with a number of goroutines,
-// each over a part of its own, and counts bytes read, not written. It does not
-// measure caches, latency, or writes, and it makes no claim about a single pass:
+// It streams over a buffer with a number of goroutines, each over a part of its
+// own, and counts bytes read, not written. A buffer larger than the caches
+// measures memory, a smaller one the cache that holds it. It does not measure
+// latency or writes, and it makes no claim about a single pass:
 // take the median of several, made in turn with what is compared with them, since
 // a busy machine slows both. Start with [New].
 package bandwidth
@@ -57,24 +58,29 @@ func (b *Buffer) Bytes() int64 { return int64(len(b.words)) * 8 }
 func (b *Buffer) Threads() int { return b.threads }
 
 // Pass reads the whole buffer once and returns the bytes read per second.
-func (b *Buffer) Pass() float64 {
+func (b *Buffer) Pass() float64 { return b.Passes(1) }
+
+// Passes reads the whole buffer n times, at least once, and returns the bytes
+// read per second: for a buffer that one pass is over with too soon to be timed.
+func (b *Buffer) Passes(n int) float64 {
+	n = max(n, 1)
 	var all sync.WaitGroup
 	start := time.Now()
 	for t := range b.threads {
 		part := b.words[len(b.words)*t/b.threads : len(b.words)*(t+1)/b.threads]
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			b.sums[t] += sum(part)
-		}()
+		all.Go(func() {
+			for range n {
+				b.sums[t] += sum(part)
+			}
+		})
 	}
 	all.Wait()
-	return float64(b.Bytes()) / time.Since(start).Seconds()
+	return float64(n) * float64(b.Bytes()) / time.Since(start).Seconds()
 }
 
-// sum adds words up in four chains, so that the additions do not wait for one
-// another and memory is what limits.
-func sum(words []uint64) uint64 {
+// portableSum adds words up in four chains, so that the additions do not wait for
+// one another and memory is what limits.
+func portableSum(words []uint64) uint64 {
 	var a, b, c, d uint64
 	for len(words) >= 16 {
 		w := words[:16:16]

@@ -27,6 +27,26 @@ func TestAPassReadsEveryWordOnce(t *testing.T) {
 	}
 }
 
+// What the sum of a part is does not depend on how it is added up.
+func TestTheSumIsThatOfPlainCode(t *testing.T) {
+	words := make([]uint64, 1<<17+37) // more than one piece, and a remainder
+	for i := range words {
+		words[i] = uint64(i)*0x9e3779b97f4a7c15 + 1
+	}
+	for _, n := range []int{0, 1, 31, 32, 33, 4095, 1 << 17, len(words)} {
+		want := uint64(0)
+		for _, w := range words[:n] {
+			want += w
+		}
+		if got := sum(words[:n]); got != want {
+			t.Errorf("%d words: %d, want %d", n, got, want)
+		}
+		if got := portableSum(words[:n]); got != want {
+			t.Errorf("%d words, plain code: %d, want %d", n, got, want)
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		size    int64

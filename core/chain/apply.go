@@ -177,6 +177,9 @@ func (c *Chain) applyGroup(ctx context.Context, g group, rows []*Row, items []*s
 			return fault.New(fault.Plugin, "chain", fmt.Sprintf("plugin %q", stages[0].Plugin),
 				"it returned %d ledger entries for %d stages", len(it.Changes), len(stages))
 		}
+		if r.Ledger == nil {
+			r.Ledger = make(Ledger, 0, len(c.Stages))
+		}
 		for j, s := range stages {
 			r.Ledger = append(r.Ledger, Entry{Stage: s.Name, Plugin: s.Plugin, Change: it.Changes[j]})
 		}

@@ -29,18 +29,21 @@ const chainTolerance = 1e-9
 // Check returns a plugin error when an entry breaks an identity of its own
 // ([dist.Change.Check]) or does not start where the entry before it ended.
 func (l Ledger) Check() error {
-	for i, e := range l {
-		subject := fmt.Sprintf("stage %d (%s) of plugin %q", i+1, e.Stage, e.Plugin)
+	subject := func(i int) string {
+		return fmt.Sprintf("stage %d (%s) of plugin %q", i+1, l[i].Stage, l[i].Plugin)
+	}
+	for i := range l {
+		e := &l[i]
 		if err := e.Check(); err != nil {
-			return fault.Wrap(err, fault.Plugin, "ledger", subject)
+			return fault.Wrap(err, fault.Plugin, "ledger", subject(i))
 		}
 		if i == 0 {
 			continue
 		}
-		p := l[i-1]
+		p := &l[i-1]
 		if e.SupportBefore != p.SupportAfter || !(math.Abs(e.EntropyBefore-p.EntropyAfter) <= chainTolerance) ||
 			e.RankBefore != p.RankAfter {
-			return fault.New(fault.Plugin, "ledger", subject,
+			return fault.New(fault.Plugin, "ledger", subject(i),
 				"it starts from %d tokens, %.12g bits, rank %d, but stage %d left %d tokens, %.12g bits, rank %d",
 				e.SupportBefore, e.EntropyBefore, e.RankBefore, i, p.SupportAfter, p.EntropyAfter, p.RankAfter).
 				Fix("the plugin miscounts its ledger; rebuild it against this release")

@@ -179,18 +179,9 @@ func (s *Scores) Rank(token int32) int {
 	if at < 0 || !(s.Values[at] >= -math.MaxFloat32) {
 		return 0
 	}
-	x, rank := s.Values[at], 1
-	for _, v := range s.Values[:at] {
-		if v >= x {
-			rank++
-		}
-	}
-	for _, v := range s.Values[at+1:] {
-		if v > x {
-			rank++
-		}
-	}
-	return rank
+	x := s.Values[at]
+	above := math.Nextafter32(x, float32(math.Inf(1))) // the least score above it
+	return 1 + vec.Count(s.Values[:at], x) + vec.Count(s.Values[at+1:], above)
 }
 
 // Check returns a data error naming the first token whose score is NaN or +Inf,

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"math"
+	"slices"
 
 	"lab/core/dist/vec"
 	"lab/core/fault"
@@ -17,11 +18,12 @@ import (
 //	change, err := ws.Next(row)
 //	ws.Choose(token, changes)
 type Workspace struct {
-	rows  []kept // the rows seen since Start
+	rows  []kept // the different rows seen since Start
 	n     int    // how many of rows are in use
-	w     []float64
-	spare []float64
-	at    []int32 // for each token of the newer row, its index in the older one
+	steps []int  // for each row shown since Start, which of rows it is
+
+	w, spare []float64 // weights of the newest row, and memory for those of the next
+	comparer vec.Comparer
 }
 
 type kept struct {
@@ -32,27 +34,68 @@ type kept struct {
 // Start begins a chain with row, which is copied. A malformed row is a data
 // error, see [Scores.Check].
 func (w *Workspace) Start(row *Scores) error {
-	if err := row.Check(); err != nil {
+	w.n, w.steps = 0, w.steps[:0]
+	k := w.room()
+	if err := k.take(row); err != nil {
 		return err
 	}
-	w.n = 0
 	w.w = sized(w.w, len(row.Values))
-	m := weigh(row, w.w)
-	if err := checkTail(row, m); err != nil {
+	if err := k.weigh(w.w); err != nil {
 		return err
 	}
-	w.push(row, m)
+	w.push()
 	return nil
 }
 
-func (w *Workspace) push(row *Scores, m mass) {
+// room returns memory for one more row.
+func (w *Workspace) room() *kept {
 	if w.n == len(w.rows) {
 		w.rows = append(w.rows, kept{})
 	}
-	k := &w.rows[w.n]
-	k.row.CopyFrom(row)
-	k.mass = m
+	return &w.rows[w.n]
+}
+
+// push adds what room returned to the rows in use.
+func (w *Workspace) push() {
+	w.steps = append(w.steps, w.n)
 	w.n++
+}
+
+// take copies a row, and finds its largest score and its support. A malformed
+// row is a data error.
+func (k *kept) take(row *Scores) error {
+	if err := row.checkShape(); err != nil {
+		return err
+	}
+	k.top, k.support = math.Inf(-1), 0
+	k.row.Vocab, k.row.Unlisted = row.Vocab, row.Unlisted
+	k.row.Values = sized(k.row.Values, len(row.Values))[:0]
+	for piece := range slices.Chunk(row.Values, copyPiece) {
+		if !vec.Legal(piece) {
+			return row.Check()
+		}
+		k.top = max(k.top, float64(vec.Max(piece)))
+		k.support += vec.Support(piece)
+		k.row.Values = append(k.row.Values, piece...)
+	}
+	if k.support == 0 {
+		return row.Check()
+	}
+	if row.IDs == nil {
+		k.row.IDs = nil
+		return nil
+	}
+	if k.row.IDs == nil {
+		k.row.IDs = make([]int32, 0, len(row.IDs))
+	}
+	k.row.IDs = append(k.row.IDs[:0], row.IDs...)
+	return nil
+}
+
+// weigh fills w, of the length of the row, with its weights.
+func (k *kept) weigh(w []float64) error {
+	k.total, k.lean = vec.Weigh(w, k.row.Values, k.row.IDs, k.top)
+	return checkTail(&k.row, k.mass)
 }
 
 func sized[T any](s []T, n int) []T {
@@ -62,49 +105,59 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
+// Last returns the row shown last, as it was then. It belongs to w, is not to be
+// changed, and lasts until the next Start.
+func (w *Workspace) Last() *Scores {
+	return &w.rows[w.steps[len(w.steps)-1]].row
+}
+
 // Next returns what happened between the row shown last and row, which is
 // copied. A malformed row is a data error, and so is one whose divergence from
 // the row before cannot be known because of an unlisted tail. When a pure
 // truncation breaks the grouping of entropy (Shannon 1948), our own arithmetic
 // is wrong and the error is internal.
 func (w *Workspace) Next(row *Scores) (Change, error) {
-	if w.n == 0 {
+	if len(w.steps) == 0 {
 		return Change{}, fault.New(fault.Internal, "ledger", "", "Next before Start")
 	}
-	if err := row.Check(); err != nil {
+	at := w.steps[len(w.steps)-1]
+	if old := &w.rows[at]; old.row.same(row) { // most stages that draw
+		w.steps = append(w.steps, at)
+		return change(old, old, vec.Difference{Kept: old.total})
+	}
+	k := w.room()
+	old := &w.rows[at]
+	if err := k.take(row); err != nil {
 		return Change{}, err
 	}
-	old := &w.rows[w.n-1]
 	if err := sameSpace(&old.row, row); err != nil {
 		return Change{}, err
 	}
 	w.spare = sized(w.spare, len(row.Values))
-	w.at = sized(w.at, len(row.Values))
-	s := w.split(&old.row, row, old.mass)
-	if s.entered && old.row.Unlisted > 0 {
-		return Change{}, badScores("a token that the backend did not list has a score after the stage").
-			Fix("its probability before is unknown, so the divergence is; keep to listed tokens")
-	}
-	m := weigh(row, w.spare)
-	if err := checkTail(row, m); err != nil {
+	if err := k.weigh(w.spare); err != nil {
 		return Change{}, err
 	}
-	c := w.change(old, row, m, s)
-	if err := s.grouping(c, old.lnTotal(old.row.Unlisted), old.total); err != nil {
+	before, after := old.side(w.w), k.side(w.spare)
+	c, err := change(old, k, w.comparer.Compare(&before, &after))
+	if err != nil {
 		return Change{}, err
 	}
-	w.push(row, m)
+	w.push()
 	w.w, w.spare = w.spare, w.w
 	return c, nil
 }
 
-// split is how the older row divides into tokens that survived and tokens that
-// were dropped. Sums are of the older weights.
-type split struct {
-	kept, dropped float64
-	droppedLean   float64 // sum over the dropped of weight * (score - top)
-	entered       bool    // a token outside the old support is in the new one
-	truncation    bool
+// same reports whether two rows have the same scores, to the bit, in the same
+// form.
+func (s *Scores) same(o *Scores) bool {
+	return s.Vocab == o.Vocab && s.Unlisted == o.Unlisted && (s.IDs == nil) == (o.IDs == nil) &&
+		slices.Equal(s.IDs, o.IDs) && vec.Same(s.Values, o.Values)
+}
+
+// side returns the row with its weights.
+func (k *kept) side(weights []float64) vec.Side {
+	return vec.Side{Values: k.row.Values, IDs: k.row.IDs, Weights: weights,
+		Top: k.top, Share: (1 - k.row.Unlisted) / k.total, Ln: k.lnTotal(k.row.Unlisted)}
 }
 
 // sameSpace refuses pairs of rows whose comparison would not be exact.
@@ -119,125 +172,32 @@ func sameSpace(old, row *Scores) error {
 	return nil
 }
 
-// split walks both rows in order of id and fills w.at, and w.spare with the old
-// weight of every token of the new row. Those are summed in the order in which
-// the old ones were, so that a stage that keeps all keeps a mass of exactly 1.
-func (w *Workspace) split(old, row *Scores, m mass) split {
-	s := split{truncation: true}
-	if old.IDs == nil && row.IDs == nil {
-		w.splitDense(&s, old, row, m)
-	} else {
-		w.splitSparse(&s, old, row, m)
-	}
-	s.kept = vec.Add(w.spare, row.IDs)
-	s.truncation = s.truncation && !s.entered
-	return s
-}
-
-// drop counts old tokens in [from, to) that are not in the new row.
-func (w *Workspace) drop(s *split, old *Scores, m mass, from, to int) {
-	weights := w.w[from:to]
-	for i, v := range old.Values[from:to] {
-		if !removed(v) {
-			s.dropped += weights[i]
-			s.droppedLean += weights[i] * (float64(v) - m.top)
-		}
-	}
-}
-
-// splitDense is splitSparse for rows in which every token has its place.
-func (w *Workspace) splitDense(s *split, old, row *Scores, m mass) {
-	same := true
-	for j, v := range row.Values {
-		before := old.Values[j]
-		w.at[j], w.spare[j] = int32(j), 0
-		switch {
-		case removed(v):
-			w.at[j] = -1
-			w.drop(s, old, m, j, j+1)
-		case removed(before):
-			w.at[j] = -1
-			s.entered = true
-		default:
-			w.spare[j] = w.w[j]
-			same = same && math.Float32bits(before) == math.Float32bits(v)
-		}
-	}
-	s.truncation = same
-}
-
-func (w *Workspace) splitSparse(s *split, old, row *Scores, m mass) {
-	i := 0
-	for j, v := range row.Values {
-		id := row.ID(j)
-		from := i
-		if old.IDs == nil {
-			i = int(id)
-		}
-		for i < len(old.Values) && old.ID(i) < id {
-			i++
-		}
-		w.drop(s, old, m, from, i)
-		w.at[j], w.spare[j] = -1, 0
-		if i == len(old.Values) || old.ID(i) != id {
-			s.entered = s.entered || !removed(v)
-			continue
-		}
-		switch before := old.Values[i]; {
-		case removed(v):
-			w.drop(s, old, m, i, i+1)
-		case removed(before):
-			s.entered = true
-		default:
-			w.at[j], w.spare[j] = int32(i), w.w[i]
-			s.truncation = s.truncation && math.Float32bits(before) == math.Float32bits(v)
-		}
-		i++
-	}
-	w.drop(s, old, m, i, len(old.Values))
-}
-
-// change computes the numbers of the ledger. Divergences use the general
+// change returns the numbers of the ledger. Divergences use the general
 // formulas, also for truncations, so that the identities of [Change.Check] are
 // checks and not restatements.
-func (w *Workspace) change(old *kept, row *Scores, m mass, s split) Change {
+func change(old, row *kept, d vec.Difference) (Change, error) {
+	if d.Entered && old.row.Unlisted > 0 {
+		return Change{}, badScores("a token that the backend did not list has a score after the stage").
+			Fix("its probability before is unknown, so the divergence is; keep to listed tokens")
+	}
+	listed := 1 - old.row.Unlisted
 	c := Change{
-		SupportBefore: old.support, SupportAfter: m.support, Truncation: s.truncation,
-		KeptMass:       (1 - old.row.Unlisted) * s.kept / old.total,
+		SupportBefore: old.support, SupportAfter: row.support, Truncation: !d.Moved,
+		KeptMass:       listed * d.Kept / old.total,
 		EntropyBefore:  lowEntropy(&old.row, old.mass),
-		EntropyAfter:   lowEntropy(row, m),
-		UnlistedBefore: old.row.Unlisted, UnlistedAfter: row.Unlisted,
+		EntropyAfter:   lowEntropy(&row.row, row.mass),
+		UnlistedBefore: old.row.Unlisted, UnlistedAfter: row.row.Unlisted,
+		KL: max(0, d.KL/math.Ln2),
 	}
-	if row.Unlisted > 0 {
+	l1 := d.L1 + listed/old.total*d.Dropped
+	if row.row.Unlisted > 0 {
 		// The tail is untouched; checkTail holds the rest to the same mass.
-		c.KeptMass += row.Unlisted
-	}
-	lnOld, lnNew := old.lnTotal(old.row.Unlisted), m.lnTotal(row.Unlisted)
-	toOld, toNew := (1-old.row.Unlisted)/old.total, (1-row.Unlisted)/m.total
-	kl, l1 := 0.0, 0.0
-	for j, i := range w.at {
-		q := toNew * w.spare[j]
-		if i < 0 {
-			l1 += q
-			continue
-		}
-		l1 += math.Abs(q - toOld*w.w[i])
-		if q > 0 {
-			after := float64(row.Values[j]) - m.top - lnNew
-			before := float64(old.row.Values[i]) - old.top - lnOld
-			kl += q * (after - before)
-		}
-	}
-	c.KL = max(0, kl/math.Ln2)
-	if s.entered {
-		c.KL = math.Inf(1)
-	}
-	l1 += toOld * s.dropped
-	if row.Unlisted == 0 {
+		c.KeptMass += row.row.Unlisted
+	} else {
 		l1 += old.row.Unlisted
 	}
 	c.TV = min(1, l1/2)
-	return c
+	return c, grouping(c, old, d)
 }
 
 func lowEntropy(s *Scores, m mass) float64 {
@@ -251,11 +211,11 @@ func lowEntropy(s *Scores, m mass) float64 {
 // H(p) = h(m) + m H(kept) + (1-m) H(dropped), rearranged so that nothing is
 // divided by a vanishing mass:
 // H(p) = m H(kept) - m log2 m - sum over the dropped of p log2 p.
-func (s split) grouping(c Change, lnTotal, total float64) error {
-	if !s.truncation || c.UnlistedBefore > 0 {
+func grouping(c Change, old *kept, d vec.Difference) error {
+	if !c.Truncation || c.UnlistedBefore > 0 {
 		return nil
 	}
-	droppedBits := -(s.droppedLean - lnTotal*s.dropped) / total / math.Ln2
+	droppedBits := -(d.DroppedLean - old.lnTotal(0)*d.Dropped) / old.total / math.Ln2
 	got := c.KeptMass*c.EntropyAfter - xlog2x(c.KeptMass) + droppedBits
 	if !(math.Abs(got-c.EntropyBefore) <= slack(c.EntropyBefore)) {
 		return fault.New(fault.Internal, "ledger", "identity ID-07 (grouping of entropy)",
@@ -274,23 +234,24 @@ func xlog2x(x float64) float64 {
 // Choose fills the rank and probability of the chosen token, before and after
 // each stage, into the changes that Next returned since Start.
 func (w *Workspace) Choose(token int32, changes []Change) {
-	rank, p := w.standing(0, token)
-	for i := range changes {
-		if i+1 >= w.n {
-			return
+	at := -1
+	var rank int
+	var p float64
+	for i, step := range w.steps {
+		if i > len(changes) {
+			break
 		}
-		changes[i].RankBefore, changes[i].ProbBefore = rank, p
-		rank, p = w.standing(i+1, token)
-		changes[i].RankAfter, changes[i].ProbAfter = rank, p
+		if step != at {
+			at = step
+			rank, p = standing(&w.rows[at].row, w.rows[at].mass, token)
+		}
+		if i > 0 {
+			changes[i-1].RankAfter, changes[i-1].ProbAfter = rank, p
+		}
+		if i < len(changes) && i+1 < len(w.steps) {
+			changes[i].RankBefore, changes[i].ProbBefore = rank, p
+		}
 	}
-}
-
-func (w *Workspace) standing(row int, token int32) (rank int, p float64) {
-	if row >= w.n {
-		return 0, 0
-	}
-	k := &w.rows[row]
-	return standing(&k.row, k.mass, token)
 }
 
 func standing(s *Scores, m mass, token int32) (rank int, p float64) {

@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -74,6 +73,8 @@ type sample struct {
 	steps   int
 	loose   bool      // the seed could have changed a step
 	passes  []*Branch // further model passes
+	cost    trace.Cost
+	calls   int // of one token, that it took part in
 }
 
 func newBatch(e *Engine, feed Feed, opt Options) *batch {
@@ -161,8 +162,10 @@ func (b *batch) admit(ctx context.Context) error {
 	}
 	starting := b.waiting[:n]
 	b.waiting = b.waiting[n:]
-	failed, err := b.prefill(ctx, starting)
+	var took model.Usage
+	failed, evaluated, err := b.prefill(ctx, &took, starting)
 	if err != nil {
+		b.usage = b.usage.Add(took)
 		return err
 	}
 	var started []*sample
@@ -181,6 +184,9 @@ func (b *batch) admit(ctx context.Context) error {
 		assign(&b.rows[s.place], t.row)
 		b.live = append(b.live, s)
 		started = append(started, s)
+	}
+	b.payPrompts(took, evaluated, started)
+	for _, s := range started {
 		if err := b.follow(ctx, s); err != nil {
 			return err
 		}
@@ -200,8 +206,9 @@ func (b *batch) admit(ctx context.Context) error {
 }
 
 // prefill evaluates the prompts of the given jobs that no trunk holds yet, and
-// returns why those that cannot be evaluated cannot.
-func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]error, err error) {
+// returns why those that cannot be evaluated cannot, and how many tokens of the
+// others were.
+func (b *batch) prefill(ctx context.Context, usage *model.Usage, jobs []waiting) (failed map[string]error, evaluated map[*trunk]int, err error) {
 	var prompts [][]int32
 	var fresh []*trunk
 	var names []string
@@ -213,7 +220,7 @@ func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]
 		tokens, err := b.e.tokens(ctx, w.Job)
 		if err != nil {
 			if k := fault.KindOf(err); k != fault.Usage && k != fault.Limit {
-				return nil, err
+				return nil, nil, err
 			}
 			failed[w.key] = err // of this prompt alone
 			continue
@@ -226,15 +233,17 @@ func (b *batch) prefill(ctx context.Context, jobs []waiting) (failed map[string]
 		}
 		fresh, names, prompts = append(fresh, t), append(names, w.key), append(prompts, tokens)
 	}
-	prefixes, err := b.e.prefill(ctx, &b.usage, prompts...)
+	prefixes, tokens, err := b.e.prefill(ctx, usage, prompts...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	evaluated = map[*trunk]int{}
 	for i, t := range fresh {
 		t.prefix = prefixes[i]
 		b.trunks[names[i]] = t
+		evaluated[t] = tokens[i]
 	}
-	return failed, nil
+	return failed, evaluated, nil
 }
 
 // sampleAll runs each live sample's chain over its row and accepts the token.
@@ -326,7 +335,7 @@ func (b *batch) accept(s *sample, r *chain.Row) {
 	}
 	s.out.Tokens = append(s.out.Tokens, r.Chosen)
 	if b.opt.Ledger {
-		s.out.Steps = append(s.out.Steps, b.record(s, r))
+		s.record(r, b.e.Piece(r.Chosen))
 	}
 	if b.opt.Scores != nil {
 		s.scores = append(s.scores, s.raw)
@@ -369,31 +378,6 @@ func (b *batch) finish(s *sample) {
 	}
 }
 
-func (b *batch) record(s *sample, r *chain.Row) trace.Step {
-	first, last := r.Ledger[0], r.Ledger[len(r.Ledger)-1]
-	m := trace.NewSide(first.ProbBefore, first.RankBefore, first.EntropyBefore, first.SupportBefore)
-	q := trace.NewSide(last.ProbAfter, last.RankAfter, last.EntropyAfter, last.SupportAfter)
-	step := trace.Step{Step: s.steps, Token: r.Chosen, Piece: b.e.Piece(r.Chosen), Model: &m, Sampling: &q}
-	for _, e := range r.Ledger {
-		step.Stages = append(step.Stages, trace.NewStage(e.Stage, e.Plugin, e.Change))
-	}
-	if last.SupportAfter > 1 {
-		s.loose = true
-	}
-	return step
-}
-
-// warning says when a seed could have made no difference although the chain
-// draws (field report 11), "" when it could.
-func (s *sample) warning() string {
-	selector := s.Chain.Stages[len(s.Chain.Stages)-1]
-	if len(s.out.Steps) == 0 || s.loose || selector.Declaration.Needs.Uniforms == 0 {
-		return ""
-	}
-	return fmt.Sprintf("sample %d: the support was 1 in 100%% of %d steps: the seed has no effect under %q",
-		s.Sample, len(s.out.Steps), s.Chain)
-}
-
 // close reports the unfinished samples, frees every sequence that is left and
 // gives the rows back.
 func (b *batch) close() {
@@ -402,7 +386,7 @@ func (b *batch) close() {
 			if !s.ended {
 				b.finish(s)
 			}
-			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Scores: s.scores, Warning: s.warning()})
+			b.feed.unfinished(Finished{Job: s.number, Sample: s.out, Cost: s.cost, Scores: s.scores, Warning: s.warning()})
 		}
 		s.leave()
 	}

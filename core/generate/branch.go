@@ -37,7 +37,7 @@ func (e *Engine) root(ctx context.Context, usage *model.Usage, prompt []byte) (*
 	if err != nil {
 		return nil, err
 	}
-	prefixes, err := e.prefill(ctx, usage, tokens)
+	prefixes, _, err := e.prefill(ctx, usage, tokens)
 	if err != nil {
 		return nil, err
 	}

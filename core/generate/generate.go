@@ -154,7 +154,7 @@ func (e *Engine) Next(ctx context.Context, prompt []byte) (*Prediction, error) {
 		return nil, err
 	}
 	p := &Prediction{Tokens: tokens}
-	prefixes, err := e.prefill(ctx, &p.Usage, tokens)
+	prefixes, _, err := e.prefill(ctx, &p.Usage, tokens)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,10 @@ func (b *batch) forward(ctx context.Context) error {
 	if len(inputs) == 0 {
 		return nil
 	}
-	if err := b.e.forward(ctx, &b.usage, inputs); err != nil {
+	var took model.Usage
+	err := b.e.forward(ctx, &took, inputs)
+	b.payStep(took, owners)
+	if err != nil {
 		return err
 	}
 	for _, n := range owners {
@@ -177,7 +180,7 @@ func (b *batch) report() error {
 	b.live = kept
 	for _, s := range ended {
 		b.finished++
-		if err := b.feed.Done(Finished{Job: s.number, Sample: s.out, Scores: s.scores, Warning: s.warning()}); err != nil {
+		if err := b.feed.Done(Finished{Job: s.number, Sample: s.out, Cost: s.cost, Scores: s.scores, Warning: s.warning()}); err != nil {
 			return err
 		}
 	}

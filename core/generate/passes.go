@@ -10,6 +10,7 @@ import (
 	"lab/core/chain"
 	"lab/core/dist"
 	"lab/core/fault"
+	"lab/core/plugin/model"
 )
 
 // Pass is a further model pass beside the one that is sampled from: another
@@ -137,7 +138,10 @@ func (b *batch) follow(ctx context.Context, s *sample) error {
 		trunk := b.passTrunks[key]
 		if trunk == nil {
 			var err error
-			if trunk, err = o.root(ctx, &b.usage, text); err != nil {
+			var took model.Usage
+			trunk, err = o.root(ctx, &took, text)
+			b.pay(took, 1, s)
+			if err != nil {
 				return err
 			}
 			if b.passTrunks == nil {
@@ -156,18 +160,21 @@ func (b *batch) follow(ctx context.Context, s *sample) error {
 
 // growPasses evaluates the newest token of every pass, one call for each model.
 func (b *batch) growPasses(ctx context.Context) error {
-	byEngine := map[*Engine][]*Branch{}
+	byEngine, owners := map[*Engine][]*Branch{}, map[*Engine][]*sample{}
 	var order []*Engine
 	for _, s := range b.live {
 		for _, p := range s.passes {
 			if byEngine[p.e] == nil {
 				order = append(order, p.e)
 			}
-			byEngine[p.e] = append(byEngine[p.e], p)
+			byEngine[p.e], owners[p.e] = append(byEngine[p.e], p), append(owners[p.e], s)
 		}
 	}
 	for _, e := range order {
-		if err := grow(ctx, &b.usage, byEngine[e]...); err != nil {
+		var took model.Usage
+		err := grow(ctx, &took, byEngine[e]...)
+		b.pay(took, 1/float64(len(owners[e])), owners[e]...)
+		if err != nil {
 			return err
 		}
 	}

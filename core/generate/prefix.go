@@ -39,10 +39,11 @@ type start struct {
 }
 
 // prefill returns the prefixes of prompts, each with one more pin, and evaluates
-// what the model does not hold of them yet. A prompt may also begin like another
-// of the list. Tokens that need no evaluation are counted as cached.
-func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]int32) ([]*prefix, error) {
-	out := make([]*prefix, len(prompts))
+// what the model does not hold of them yet: so many tokens of each. A prompt may
+// also begin like another of the list. Tokens that need no evaluation are counted as
+// cached.
+func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]int32) (out []*prefix, evaluated []int, err error) {
+	out, evaluated = make([]*prefix, len(prompts)), make([]int, len(prompts))
 	var waves [2][]start // those of the second begin like one of the first
 	var first []*prefix  // of the first wave
 	var cached int
@@ -57,6 +58,7 @@ func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]i
 			s := start{prefix: &prefix{seq: e.seq, tokens: slices.Clone(tokens), row: e.heapRow()}}
 			s.from, s.length = nearest(known, tokens)
 			cached += s.length
+			evaluated[i] = len(tokens) - s.length
 			if slices.Contains(first, s.from) {
 				waves[1] = append(waves[1], s)
 			} else {
@@ -75,7 +77,7 @@ func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]i
 			for _, p := range out {
 				e.unpin(p)
 			}
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, p := range out { // the newest use last
@@ -85,7 +87,7 @@ func (e *Engine) prefill(ctx context.Context, usage *model.Usage, prompts ...[]i
 	if usage != nil {
 		usage.CachedTokens += int64(cached)
 	}
-	return out, nil
+	return out, evaluated, nil
 }
 
 // nearest returns the prefix that has most of the first tokens in common with a

@@ -23,6 +23,9 @@ type Scored struct {
 // ScoreOptions say what is kept of a scoring and how it is watched.
 type ScoreOptions struct {
 	Top int // the likeliest tokens listed for every position
+	// End scores after the text the first of the model's end-of-text tokens: how
+	// likely it is that the text ends there. It has no bytes.
+	End bool
 	// Sums keeps no tokens, only their sums, for texts of any length.
 	Sums bool
 	// OnStep is called after every forward call with the tokens scored so far
@@ -77,7 +80,7 @@ func (e *Engine) Score(ctx context.Context, prompt []byte, texts [][]byte, opt S
 	defer e.mu.Unlock()
 	s := &scorer{e: e, op: "score", opt: opt}
 	for i, text := range texts {
-		item, err := e.scoreItem(ctx, prompt, text)
+		item, err := e.scoreItem(ctx, prompt, text, opt.End)
 		if err != nil {
 			if len(texts) > 1 {
 				err = fault.Wrap(err, fault.Usage, "", fmt.Sprintf("text %d", i))
@@ -101,8 +104,8 @@ func (e *Engine) Score(ctx context.Context, prompt []byte, texts [][]byte, opt S
 	return out, s.usage, s.ended(ctx, err)
 }
 
-// scoreItem tokenises a text after a prompt.
-func (e *Engine) scoreItem(ctx context.Context, prompt, text []byte) (*scoreItem, error) {
+// scoreItem tokenises a text after a prompt, and its end with end.
+func (e *Engine) scoreItem(ctx context.Context, prompt, text []byte, end bool) (*scoreItem, error) {
 	if len(text) == 0 {
 		return nil, fault.New(fault.Usage, "score", "text", "it is empty")
 	}
@@ -110,6 +113,12 @@ func (e *Engine) scoreItem(ctx context.Context, prompt, text []byte) (*scoreItem
 	tokens, err := encode(append(append([]byte(nil), prompt...), text...))
 	if err != nil {
 		return nil, err
+	}
+	if end {
+		if len(e.info.EndOfText) == 0 {
+			return nil, fault.New(fault.Usage, "score", "end", "model %q has no end-of-text token", e.info.Name).Fix("score the text without its end")
+		}
+		tokens = append(tokens, e.info.EndOfText[0])
 	}
 	head := []int32{}
 	switch {

@@ -153,6 +153,31 @@ func TestRefusedTokensEndTheirOwnTextsOnly(t *testing.T) {
 	}
 }
 
+// The end of a text is one more token, without bytes.
+func TestTheEndIsScored(t *testing.T) {
+	m := newToy(t)
+	if _, err := scoreEnd(engine(t, m)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no end-of-text token") {
+		t.Errorf("a model without an end: %v", err)
+	}
+	m = newToy(t)
+	m.end = []int32{'.', '!'}
+	got, err := scoreEnd(engine(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := bits([]byte("A dog"), " barks."); !(math.Abs(got.Bits-want) <= rounding) || got.Count != 7 || got.Tokens[6].Token != '.' {
+		t.Errorf("%d tokens of %v bits, want 7 of %v", got.Count, got.Bits, want)
+	}
+}
+
+func scoreEnd(e *Engine) (*Scoring, error) {
+	out, _, err := e.Score(context.Background(), []byte("A dog"), [][]byte{[]byte(" barks")}, ScoreOptions{End: true})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
 func TestScoreRefuses(t *testing.T) {
 	small := newToy(t)
 	small.context = 8

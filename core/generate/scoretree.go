@@ -110,7 +110,7 @@ func (s *scorer) keepPrompt(ctx context.Context) error {
 	if len(tokens) < leastShared || !s.e.info.Deterministic {
 		return nil
 	}
-	held, err := s.e.prefill(ctx, &s.usage, tokens)
+	held, _, err := s.e.prefill(ctx, &s.usage, tokens)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ const defaultBatch = 32
 // Result holds one sample per job, in the order of the jobs.
 type Result struct {
 	Samples  []trace.Sample
+	Costs    []trace.Cost // what each of them took
 	Usage    model.Usage
 	Warnings []string
 }
@@ -55,6 +56,7 @@ type Result struct {
 type Finished struct {
 	Job     int // its number, in the order in which Next gave them, from 0
 	Sample  trace.Sample
+	Cost    trace.Cost    // its share of Usage
 	Scores  []dist.Scores // what Options.Scores kept, by step
 	Warning string        // what is odd about it, "" mostly
 }
@@ -116,12 +118,12 @@ func (e *Engine) Run(ctx context.Context, jobs []Job, opt Options) (*Result, err
 		opt.Batch = defaultBatch
 	}
 	opt.Batch = min(opt.Batch, max(1, len(jobs)))
-	r := &Result{Samples: make([]trace.Sample, len(jobs))}
+	r := &Result{Samples: make([]trace.Sample, len(jobs)), Costs: make([]trace.Cost, len(jobs))}
 	for i, j := range jobs {
 		r.Samples[i] = trace.Sample{Sample: j.Sample, Tokens: []int32{}, Stop: trace.Stop{Reason: trace.Interrupted}}
 	}
 	warnings := make([]string, len(jobs))
-	keep := func(f Finished) { r.Samples[f.Job], warnings[f.Job] = f.Sample, f.Warning }
+	keep := func(f Finished) { r.Samples[f.Job], r.Costs[f.Job], warnings[f.Job] = f.Sample, f.Cost, f.Warning }
 	next := 0
 	feed := Feed{Engines: passEngines(jobs), ahead: max(1, len(jobs)), unfinished: keep,
 		Next: func() (Job, bool) {

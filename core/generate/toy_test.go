@@ -116,7 +116,7 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 			return model.Usage{}, fault.New(fault.Model, "toy", "", "token %d cannot be", m.refuses)
 		}
 	}
-	var u model.Usage
+	u := model.Usage{BytesMoved: 1000, DecodeSeconds: 0.25, CacheBytes: int64(len(m.seqs))}
 	for _, in := range batch {
 		if len(m.seqs[in.Seq]) != in.Start {
 			m.t.Errorf("sequence %d holds %d tokens, the caller believes %d", in.Seq, len(m.seqs[in.Seq]), in.Start)
@@ -129,6 +129,7 @@ func (m *toy) Forward(_ context.Context, batch []model.Input) (model.Usage, erro
 			}
 		}
 		u.DecodeTokens += int64(len(in.Tokens))
+		u.FLOPs += 10 * int64(len(in.Tokens))
 	}
 	m.peak = max(m.peak, len(m.seqs))
 	return u, nil

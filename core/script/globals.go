@@ -58,6 +58,10 @@ func Globals() []Member {
 			},
 		},
 		{
+			Name: "show", Doc: "Shows each value as the end of a notebook cell does: a figure as a picture, a table as a table; without a notebook it prints them, one a line.",
+			Params: []Param{value("values", "what to show")}, Variadic: true, Func: show,
+		},
+		{
 			Name: "fail", Doc: "Ends the script, or the try around it, with an error.",
 			Params: []Param{value("message", "what went wrong")},
 			Func: func(c *Call) (any, error) {

@@ -1,5 +1,7 @@
 package script
 
+import "strings"
+
 // Names returns what a script of this session can refer to without defining it:
 // the variables of earlier runs and the functions of [Globals], sorted. Like
 // [Session.Members], it waits for the interpreter and so must not be called by
@@ -48,4 +50,44 @@ func (s *Session) Members(name string) []Member {
 		return out
 	}
 	return nil
+}
+
+// Variable is what a session knows of a name.
+type Variable struct {
+	Name string
+	Type string // "int", "list", "function", "distribution", "module lab"
+	Text string // its value, as [Shown] has it
+	// Class is the class of a host object, whose members can follow the name.
+	Class *Class
+	// Module is the declared name of an imported module, "lab"; empty for others.
+	Module string
+	// Func is the declaration of a function that a module or lab offers.
+	Func *Member
+}
+
+// Look returns what a name means to the next script: a variable of an earlier
+// run or a function of [Globals]. It waits for the interpreter, as
+// [Session.Names] does.
+func (s *Session) Look(name string) (Variable, bool) {
+	s.lock()
+	defer s.unlock()
+	for i := len(s.slots) - 1; i >= 0; i-- {
+		if s.slots[i].name != name || name == "" || name[0] == ':' {
+			continue
+		}
+		o := s.globals[i]
+		v := Variable{Name: name, Type: typeName(o), Text: quoted(o)}
+		switch o := o.(type) {
+		case *hostObject:
+			v.Class = &o.class.Class
+		case *namespace:
+			if !o.file {
+				v.Module = strings.TrimPrefix(o.name, "module ")
+			}
+		case *bound:
+			v.Func, v.Type = o.member, "function"
+		}
+		return v, true
+	}
+	return Variable{}, false
 }

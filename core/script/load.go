@@ -179,7 +179,7 @@ func (ld *loader) unknown(name, why string) error {
 	if strings.ContainsAny(name, "./") {
 		return fault.New(fault.Script, "", "", "import %q: %s", name, why)
 	}
-	e := fault.Unknown("", "module", name, ld.s.moduleNames())
+	e := fault.Unknown("", "module", name, ld.s.ModuleNames())
 	e.Kind = fault.Script
 	e.Problem += ", and " + why
 	return e

@@ -23,10 +23,11 @@ import (
 // Config is what a session offers to its scripts. The zero value offers the
 // language and the safe standard modules, and throws the output away.
 type Config struct {
-	Modules []Module      // what import can name, besides the standard modules
-	Out     io.Writer     // what print and say write to
-	Warn    func(Warning) // is called for each warning, one at a time
-	Folder  string        // what file imports of Run are confined to; RunFile uses the script's own folder
+	Modules []Module          // what import can name, besides the standard modules
+	Out     io.Writer         // what print and say write to
+	Warn    func(Warning)     // is called for each warning, one at a time
+	Show    func(Shown) error // what show(…) hands values to, without the interpreter lock; nil: it prints them
+	Folder  string            // what file imports of Run are confined to; RunFile uses the script's own folder
 	Limits  Limits
 }
 
@@ -172,7 +173,8 @@ func (s *Session) namespace(m Module) *namespace {
 	return n
 }
 
-func (s *Session) moduleNames() []string {
+// ModuleNames returns what import can name besides files, sorted.
+func (s *Session) ModuleNames() []string {
 	out := []string{}
 	for name := range s.host {
 		if len(name) > len(modulePrefix) && name[:len(modulePrefix)] == modulePrefix {
@@ -241,6 +243,12 @@ func (s *Session) Run(ctx context.Context, name, src string) (any, error) {
 }
 
 func (s *Session) run(ctx context.Context, folder, name string, src []byte) (any, error) {
+	return s.runThen(ctx, folder, name, src, func(tengo.Object) {})
+}
+
+// runThen runs a script and hands its last value to look, under the interpreter
+// lock, when the script succeeded.
+func (s *Session) runThen(ctx context.Context, folder, name string, src []byte, look func(tengo.Object)) (any, error) {
 	if s.liveCall(ctx) != nil {
 		return nil, fault.New(fault.Internal, "script", name, "a host function of a session cannot run a script in it")
 	}
@@ -274,6 +282,7 @@ func (s *Session) run(ctx context.Context, folder, name string, src []byte) (any
 	if err := s.execute(th, tengo.NewVM(bc, s.globals, s.maxAllocs())); err != nil {
 		return nil, err
 	}
+	look(th.result)
 	v, err := s.toGo(th.result)
 	if err != nil { // a module, or a list that contains itself
 		return brief(th.result), nil

@@ -120,3 +120,32 @@ func BenchmarkReadSteps(b *testing.B) {
 	b.ReportMetric(joined.Seconds()*1e9/float64(b.N)/rows, "ns/row-joined")
 	b.ReportMetric(joined.Seconds()/plain.Seconds(), "x-plain")
 }
+
+// BenchmarkPut reports what keeping a step with three stages costs.
+func BenchmarkPut(b *testing.B) {
+	r := Record{Trace: trace.Sample{Tokens: make([]int32, 64)}}
+	for i := range 64 {
+		s := trace.Step{Step: i, Piece: []byte(" word"), Model: &trace.Side{}, Sampling: &trace.Side{}}
+		for _, n := range []string{"temperature", "top_p", "sample"} {
+			s.Stages = append(s.Stages, trace.Stage{Stage: n, Plugin: "samplers"})
+		}
+		r.Trace.Steps = append(r.Trace.Steps, s)
+	}
+	run, err := Create(b.TempDir(), manifest(1000, 1000), columns(1000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	at := 0
+	for b.Loop() {
+		r.Cell, r.Sample = at/1000%1000, at%1000
+		at++
+		if err := run.Put(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/step")
+	b.ReportMetric(float64(run.end)/float64(at)/64, "B/step")
+	if err := run.Close(Session{}); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -50,6 +50,9 @@ const (
 	kindSample = iota
 	kindFailure
 	kindScores // a sample with the scores of its steps
+
+	// kindCosted is added when what the sample took stands at the end.
+	kindCosted = 4
 )
 
 // record appends the payload of r to the encoder's bytes.
@@ -60,7 +63,11 @@ func (e *encoder) record(r *Record) {
 	} else if len(r.Scores) > 0 {
 		kind = kindScores
 	}
-	e.number(kind)
+	if r.Cost != nil && kind != kindFailure {
+		e.number(kind + kindCosted)
+	} else {
+		e.number(kind)
+	}
 	e.number(r.Cell)
 	e.number(r.Sample)
 	e.number(r.PromptTokens)
@@ -102,6 +109,12 @@ func (e *encoder) record(r *Record) {
 		for i := range r.Scores {
 			e.scores(&r.Scores[i])
 		}
+	}
+	if c := r.Cost; c != nil {
+		for _, x := range []float64{c.PrefillTokens, c.DecodeTokens, c.CachedTokens, c.PrefillSeconds, c.DecodeSeconds, c.FLOPs, c.BytesMoved, c.Batch} {
+			e.real(x)
+		}
+		e.number(int(c.CacheBytes))
 	}
 }
 
@@ -230,11 +243,15 @@ func (d *decoder) token() int32 {
 func decode(payload []byte) (Record, error) {
 	d := decoder{b: payload}
 	kind := d.number()
+	costed := kind >= kindCosted
+	if costed {
+		kind -= kindCosted
+	}
 	r := Record{Cell: d.number(), Sample: d.number(), PromptTokens: d.number()}
 	switch kind {
 	case kindFailure:
 		r.Failure = d.text()
-		d.bad = d.bad || r.Failure == ""
+		d.bad = d.bad || r.Failure == "" || costed
 	case kindSample, kindScores:
 		d.sample(&r.Trace)
 		r.Trace.Sample = uint64(r.Sample)
@@ -247,6 +264,14 @@ func decode(payload []byte) (Record, error) {
 		}
 	default:
 		d.bad = true
+	}
+	if costed && !d.bad {
+		c := &trace.Cost{}
+		for _, x := range []*float64{&c.PrefillTokens, &c.DecodeTokens, &c.CachedTokens, &c.PrefillSeconds, &c.DecodeSeconds, &c.FLOPs, &c.BytesMoved, &c.Batch} {
+			*x = float64(d.real())
+		}
+		c.CacheBytes = int64(d.number())
+		r.Cost = c
 	}
 	if d.bad || len(d.b) > 0 {
 		return Record{}, fault.New(fault.Data, op, "record", "it is damaged")

@@ -43,7 +43,8 @@ func (c Comparison) String() string {
 	return text
 }
 
-// Compare compares the samples of two runs bit by bit. Steps are compared where
+// Compare compares the samples of two runs bit by bit. What they cost is no part of
+// them. Steps are compared where
 // both runs have them, scores where both keep the same of them.
 func Compare(a, b *Stored) (Comparison, error) {
 	steps := a.Manifest.Ledger && b.Manifest.Ledger
@@ -122,6 +123,11 @@ func parts(a, b *Record, steps bool) (step int, what string) {
 		return -1, fmt.Sprintf("a has the failure %q, b %q", a.Failure, b.Failure)
 	}
 	x, y := &a.Trace, &b.Trace
+	bare := func(r *Record) Record {
+		c := *r
+		c.Scores, c.Cost = nil, nil
+		return c
+	}
 	for i := range min(len(x.Tokens), len(y.Tokens)) {
 		if x.Tokens[i] != y.Tokens[i] {
 			return i, fmt.Sprintf("a drew token %d, b %d", x.Tokens[i], y.Tokens[i])
@@ -133,8 +139,7 @@ func parts(a, b *Record, steps bool) (step int, what string) {
 	if steps {
 		for i := range min(len(x.Steps), len(y.Steps)) {
 			var e, f encoder
-			left, right := *a, *b
-			left.Scores, right.Scores = nil, nil
+			left, right := bare(a), bare(b)
 			left.Trace.Steps, right.Trace.Steps = x.Steps[i:i+1], y.Steps[i:i+1]
 			e.record(&left)
 			f.record(&right)
@@ -152,9 +157,8 @@ func parts(a, b *Record, steps bool) (step int, what string) {
 		}
 	}
 	var e, f encoder
-	left, right := *a, *b
+	left, right := bare(a), bare(b)
 	left.Trace.Steps, right.Trace.Steps = nil, nil
-	left.Scores, right.Scores = nil, nil
 	e.record(&left)
 	f.record(&right)
 	if !bytes.Equal(e.b, f.b) {

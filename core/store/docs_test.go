@@ -27,7 +27,7 @@ func TestColumnsAreDocumented(t *testing.T) {
 	for _, table := range []struct {
 		name string
 		row  any
-	}{{samplesFile, sampleRow{}}, {StepsFile, stepRow{}}, {StagesFile, stageRow{}}, {scoresFile, scoreRow{}}} {
+	}{{samplesFile, sampleRow{}}, {StepsFile, stepRow{}}, {StagesFile, stageRow{}}, {scoresFile, scoreRow{}}, {CostsFile, costRow{}}} {
 		fmt.Fprintf(&b, "\n### `%s`\n\n| column | type | meaning |\n|---|---|---|\n", table.name)
 		for f := range fields(reflect.TypeOf(table.row)) {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, f.kind, f.doc)

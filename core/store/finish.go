@@ -52,17 +52,14 @@ func writeTables(dir string, m *Manifest, logs []string) error {
 				return fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
 			}
 			next++
-			return t.add(r)
+			t.add(r)
+			return nil
 		})
 		if err == nil && next != m.Cells*m.Samples {
 			err = fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
 		}
 	}
-	if err == nil {
-		err = t.finish(dir)
-	}
-	if err != nil {
-		t.drop()
+	if err = t.finish(dir, err); err != nil {
 		var known *fault.Error
 		if errors.As(err, &known) {
 			return err

@@ -4,8 +4,9 @@
 // cells.parquet, the settings of every cell; log, the samples as they are
 // finished, until all are there; then samples.parquet, steps.parquet and
 // stages.parquet in the order of cells and samples. Who resumes a run ends with
-// the bytes of one that was never disturbed: what varies (when, where, how long)
-// is in sessions.jsonl alone. One process writes a run at a time, any number may
+// the bytes of one that was never disturbed: what varies (when, where, how long, at
+// what cost) is in sessions.jsonl, in costs.parquet and in the log alone, and
+// comparisons leave it out. One process writes a run at a time, any number may
 // read it. The package knows nothing of models or chains. Start with [Create],
 // [Resume] or [Open].
 package store
@@ -103,6 +104,7 @@ type Record struct {
 	PromptTokens int
 	Trace        trace.Sample  // its index is Sample
 	Scores       []dist.Scores // what the model gave at each step, where the run keeps it: see [Recording.Row]
+	Cost         *trace.Cost   // what it took; nil when that was not measured
 	Failure      string        // why there is no sample, "" when there is one
 }
 
@@ -117,6 +119,7 @@ const (
 	StepsFile    = "steps.parquet"
 	StagesFile   = "stages.parquet"
 	scoresFile   = "scores.parquet"
+	CostsFile    = "costs.parquet"
 )
 
 // mostManifest bounds run.json and lines of sessions.jsonl when they are read.

@@ -69,7 +69,7 @@ func TestLeaveTables(t *testing.T) {
 		t.Fatal("LAB_TEST_TABLES names no folder")
 	}
 	r := createWithScores(t, dir, manifest(cells, samples), "dense")
-	truth := map[string]*trueTable{CellsFile: {Groups: 1}, samplesFile: {Groups: 1}, StepsFile: {Groups: 2}, StagesFile: {Groups: 2}, scoresFile: {Groups: 2}}
+	truth := map[string]*trueTable{CellsFile: {Groups: 1}, samplesFile: {Groups: 1}, StepsFile: {Groups: 2}, StagesFile: {Groups: 2}, scoresFile: {Groups: 2}, CostsFile: {Groups: 1}}
 	for cell := range cells {
 		c := truth[CellsFile]
 		c.int32("cell", cell)
@@ -90,6 +90,7 @@ func TestLeaveTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			trueSample(truth[samplesFile], &rec)
+			trueCost(truth[CostsFile], &rec)
 			for i := range rec.Trace.Steps {
 				trueStep(truth[StepsFile], &rec, i)
 				trueStages(truth[StagesFile], &rec, i)
@@ -128,6 +129,24 @@ func trueSample(t *trueTable, r *Record) {
 	t.text("stop_string", r.Trace.Stop.String)
 	t.int64("stop_offset_bytes", r.Trace.Stop.Offset)
 	t.text("failure", r.Failure)
+}
+
+func trueCost(t *trueTable, r *Record) {
+	c := r.Cost
+	if c == nil {
+		return
+	}
+	t.int32("cell", r.Cell)
+	t.int32("sample", r.Sample)
+	t.real("prefill_tokens", c.PrefillTokens)
+	t.real("decode_tokens", c.DecodeTokens)
+	t.real("cached_tokens", c.CachedTokens)
+	t.real("prefill_seconds", c.PrefillSeconds)
+	t.real("decode_seconds", c.DecodeSeconds)
+	t.real("flops", c.FLOPs)
+	t.real("bytes_moved", c.BytesMoved)
+	t.int64("cache_bytes", int(c.CacheBytes))
+	t.real("decode_batch", c.Batch)
 }
 
 func trueStep(t *trueTable, r *Record, i int) {

@@ -131,6 +131,8 @@ type reader struct {
 	steps   *opened[stepRow]
 	stages  *opened[stageRow]
 	scores  *scoreReader
+	costs   *opened[costRow] // nil in a run of before there were any
+	cost    *costRow
 	step    *stepRow
 	stage   *stageRow
 }
@@ -138,6 +140,14 @@ type reader struct {
 func (t *reader) open(s *Stored, steps, scores bool) (err error) {
 	if t.samples, err = openTable[sampleRow](filepath.Join(s.Dir, samplesFile)); err != nil {
 		return err
+	}
+	if path := filepath.Join(s.Dir, CostsFile); there(path) {
+		if t.costs, err = openTable[costRow](path); err != nil {
+			return err
+		}
+		if t.cost, err = t.costs.next(); err != nil {
+			return err
+		}
 	}
 	if scores && s.Manifest.Scores != "" {
 		if t.scores, err = openScores(s.Dir); err != nil {
@@ -164,6 +174,13 @@ func (t *reader) close() {
 	t.steps.close()
 	t.stages.close()
 	t.scores.close()
+	t.costs.close()
+}
+
+// there reports whether a file is there.
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 func (t *reader) next() (*Record, error) {
@@ -175,6 +192,12 @@ func (t *reader) next() (*Record, error) {
 		return nil, t.rest()
 	}
 	r := row.record()
+	if t.cost != nil && t.cost.Cell == row.Cell && t.cost.Sample == row.Sample {
+		r.Cost = t.cost.cost()
+		if t.cost, err = t.costs.next(); err != nil {
+			return nil, err
+		}
+	}
 	if t.scores != nil && r.Failure == "" {
 		if err := t.scores.read(&r); err != nil {
 			return nil, err
@@ -199,6 +222,8 @@ func (t *reader) next() (*Record, error) {
 // rest is an error when steps or stages are left that are no sample's.
 func (t *reader) rest() error {
 	switch {
+	case t.cost != nil:
+		return fault.New(fault.Data, op, t.costs.path, "it has costs that are no sample's: cell %d, sample %d", t.cost.Cell, t.cost.Sample)
 	case t.step != nil:
 		return fault.New(fault.Data, op, t.steps.path, "it has steps that are no sample's: cell %d, sample %d, step %d", t.step.Cell, t.step.Sample, t.step.Step)
 	case t.stage != nil:

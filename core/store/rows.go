@@ -65,6 +65,32 @@ type stageRow struct {
 	ProbAfter     float64 `parquet:"chosen_prob_after" doc:"and after it"`
 }
 
+// costRow is a row of costs.parquet, of every sample whose cost was measured.
+type costRow struct {
+	Cell           int32   `parquet:"cell" doc:"the cell"`
+	Sample         int32   `parquet:"sample" doc:"index of the sample"`
+	PrefillTokens  float64 `parquet:"prefill_tokens" doc:"its share of the tokens evaluated in calls of several"`
+	DecodeTokens   float64 `parquet:"decode_tokens" doc:"and in calls of one"`
+	CachedTokens   float64 `parquet:"cached_tokens" doc:"tokens of the prompt that it did not pay for"`
+	PrefillSeconds float64 `parquet:"prefill_seconds" doc:"its share of the seconds of prefill, as the backend counts them"`
+	DecodeSeconds  float64 `parquet:"decode_seconds" doc:"and of decode"`
+	FLOPs          float64 `parquet:"flops" doc:"its share of the operations, 2 per multiply-add"`
+	BytesMoved     float64 `parquet:"bytes_moved" doc:"its share of weights and cache read, and of cache written"`
+	CacheBytes     int64   `parquet:"cache_bytes" doc:"the most KV cache that the model held after a call of it, of all sequences: no share"`
+	Batch          float64 `parquet:"decode_batch" doc:"sequences that its decode calls extended, on average"`
+}
+
+func newCostRow(r *Record) costRow {
+	c := r.Cost
+	return costRow{Cell: int32(r.Cell), Sample: int32(r.Sample), PrefillTokens: c.PrefillTokens, DecodeTokens: c.DecodeTokens, CachedTokens: c.CachedTokens,
+		PrefillSeconds: c.PrefillSeconds, DecodeSeconds: c.DecodeSeconds, FLOPs: c.FLOPs, BytesMoved: c.BytesMoved, CacheBytes: c.CacheBytes, Batch: c.Batch}
+}
+
+func (w *costRow) cost() *trace.Cost {
+	return &trace.Cost{PrefillTokens: w.PrefillTokens, DecodeTokens: w.DecodeTokens, CachedTokens: w.CachedTokens, PrefillSeconds: w.PrefillSeconds,
+		DecodeSeconds: w.DecodeSeconds, FLOPs: w.FLOPs, BytesMoved: w.BytesMoved, CacheBytes: w.CacheBytes, Batch: w.Batch}
+}
+
 func newSampleRow(r *Record) sampleRow {
 	s := &r.Trace
 	return sampleRow{Cell: int32(r.Cell), Sample: int32(r.Sample), PromptTokens: int32(r.PromptTokens), Tokens: s.Tokens, Text: s.Text, Raw: s.Raw,

@@ -75,7 +75,7 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
 		return nil, errors.Join(fault.New(fault.Usage, op, dir, "there is a run in it already").Fix("resume it, or choose another folder"), unlock(r.lock))
 	}
-	if err := leftovers(dir, logFile, samplesFile, StepsFile, StagesFile, scoresFile); err != nil {
+	if err := leftovers(dir, logFile, samplesFile, StepsFile, StagesFile, scoresFile, CostsFile); err != nil {
 		return nil, errors.Join(err, unlock(r.lock))
 	}
 	err = writeCells(filepath.Join(dir, CellsFile), m.Cells, cells)

@@ -184,36 +184,19 @@ func newScoreTable(dir string) (*scoreTable, error) {
 	return &scoreTable{table: t}, nil
 }
 
-func (t *scoreTable) add(r *Record) error {
+func (t *scoreTable) add(r *Record) {
 	for i := range r.Scores {
-		if err := t.table.add(newScoreRow(r, i)); err != nil {
-			return err
-		}
+		t.table.add(newScoreRow(r, i))
 		n := rowBytes + 4*len(r.Scores[i].Values) + 4*len(r.Scores[i].IDs)
 		t.pending += n
 		t.group += n
-		if t.pending >= scoresAtOnce {
-			if err := t.flush(); err != nil {
-				return err
-			}
+		if ends := t.group >= scoresGroup; ends || t.pending >= scoresAtOnce {
+			t.flush(ends)
 			t.pending = 0
-		}
-		if t.group >= scoresGroup {
-			if err := t.flush(); err != nil {
-				return err
+			if ends {
+				t.group = 0
 			}
-			if err := t.w.Flush(); err != nil {
-				return err
-			}
-			t.pending, t.group = 0, 0
 		}
-	}
-	return nil
-}
-
-func (t *scoreTable) drop() {
-	if t != nil {
-		t.table.drop()
 	}
 }
 

@@ -30,40 +30,53 @@ func writerOptions(more ...parquet.WriterOption) []parquet.WriterOption {
 	return append([]parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("lab", "1", "")}, more...)
 }
 
-// table is a Parquet file that is being written beside its place.
+// table is a Parquet file that is being written beside its place, by a goroutine
+// of its own: the tables of a run are written at once. Its bytes do not depend on
+// that.
 type table[T any] struct {
 	path   string
 	f      *os.File
-	w      *parquet.GenericWriter[T]
 	buffer []T
+	full   chan piece[T]
+	empty  chan []T
+	result chan error
 }
+
+// piece is some rows of a table, and whether a row group ends with them.
+type piece[T any] struct {
+	rows []T
+	ends bool
+}
+
+// atOnce is how many rows a piece of a table has.
+const atOnce = 1024
 
 func newTable[T any](path string) (*table[T], error) {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, unwritable(filepath.Dir(path), err)
 	}
-	return &table[T]{path: path, f: f, w: parquet.NewGenericWriter[T](f, writerOptions()...), buffer: make([]T, 0, 1024)}, nil
+	t := &table[T]{path: path, f: f, buffer: make([]T, 0, atOnce), full: make(chan piece[T], 1), empty: make(chan []T, 2), result: make(chan error, 1)}
+	t.empty <- make([]T, 0, atOnce)
+	t.empty <- make([]T, 0, atOnce)
+	go func() { t.result <- t.write() }()
+	return t, nil
 }
 
-func (t *table[T]) add(row T) error {
-	if t.buffer = append(t.buffer, row); len(t.buffer) < cap(t.buffer) {
-		return nil
+// write writes what arrives and makes the file durable, still beside its place.
+func (t *table[T]) write() (err error) {
+	w := parquet.NewGenericWriter[T](t.f, writerOptions()...)
+	for p := range t.full {
+		if err == nil {
+			_, err = w.Write(p.rows)
+		}
+		if err == nil && p.ends {
+			err = w.Flush()
+		}
+		clear(p.rows)
+		t.empty <- p.rows[:0]
 	}
-	return t.flush()
-}
-
-func (t *table[T]) flush() error {
-	_, err := t.w.Write(t.buffer)
-	clear(t.buffer)
-	t.buffer = t.buffer[:0]
-	return err
-}
-
-// finish makes the file durable, still beside its place.
-func (t *table[T]) finish() error {
-	err := t.flush()
-	if closeErr := t.w.Close(); err == nil {
+	if closeErr := w.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil {
@@ -75,102 +88,126 @@ func (t *table[T]) finish() error {
 	return err
 }
 
-// drop gives up on a table.
-func (t *table[T]) drop() {
-	if t != nil {
-		_ = t.f.Close()
-		_ = os.Remove(t.path + ".new")
+// add adds a row. What the disk says to it comes with [table.finish].
+func (t *table[T]) add(row T) {
+	if t.buffer = append(t.buffer, row); len(t.buffer) == cap(t.buffer) {
+		t.flush(false)
 	}
 }
 
-// writer writes the tables of a run.
+// flush hands the rows so far to the writer.
+func (t *table[T]) flush(ends bool) {
+	t.full <- piece[T]{t.buffer, ends}
+	t.buffer = <-t.empty
+}
+
+// end says that no row follows.
+func (t *table[T]) end() {
+	t.flush(false)
+	close(t.full)
+}
+
+// finish waits until the file is durable. It comes after end.
+func (t *table[T]) finish() error { return <-t.result }
+
+// remove takes away a file that was not finished.
+func (t *table[T]) remove() { _ = os.Remove(t.path + ".new") }
+
+func (t *table[T]) place() string { return t.path }
+
+// written is a table of any rows.
+type written interface {
+	end()
+	finish() error
+	remove()
+	place() string
+}
+
+// tables writes the tables of a run.
 type tables struct {
 	samples *table[sampleRow]
 	steps   *table[stepRow] // nil without a ledger
 	stages  *table[stageRow]
 	scores  *scoreTable // nil when none are kept
+	costs   *table[costRow]
+	all     []written // in the order in which they move into their places
 }
 
-func newTables(dir string, m *Manifest) (t *tables, err error) {
-	t = &tables{}
-	if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil {
-		return t, err
-	}
-	if m.Scores != "" {
-		if t.scores, err = newScoreTable(dir); err != nil {
-			return t, err
+// newTables opens the tables; what is open after an error is dropped by finish.
+func newTables(dir string, m *Manifest) (*tables, error) {
+	t := &tables{}
+	err := func() (err error) {
+		if t.costs, err = newTable[costRow](filepath.Join(dir, CostsFile)); err != nil {
+			return err
 		}
-	}
-	if !m.Ledger {
-		return t, nil
-	}
-	if t.steps, err = newTable[stepRow](filepath.Join(dir, StepsFile)); err != nil {
-		return t, err
-	}
-	t.stages, err = newTable[stageRow](filepath.Join(dir, StagesFile))
+		t.all = append(t.all, t.costs)
+		if m.Scores != "" {
+			if t.scores, err = newScoreTable(dir); err != nil {
+				return err
+			}
+			t.all = append(t.all, t.scores)
+		}
+		if m.Ledger {
+			if t.stages, err = newTable[stageRow](filepath.Join(dir, StagesFile)); err != nil {
+				return err
+			}
+			t.all = append(t.all, t.stages)
+			if t.steps, err = newTable[stepRow](filepath.Join(dir, StepsFile)); err != nil {
+				return err
+			}
+			t.all = append(t.all, t.steps)
+		}
+		if t.samples, err = newTable[sampleRow](filepath.Join(dir, samplesFile)); err != nil {
+			return err
+		}
+		t.all = append(t.all, t.samples)
+		return nil
+	}()
 	return t, err
 }
 
-func (t *tables) add(r *Record) error {
-	if err := t.samples.add(newSampleRow(r)); err != nil {
-		return err
+func (t *tables) add(r *Record) {
+	t.samples.add(newSampleRow(r))
+	if r.Cost != nil {
+		t.costs.add(newCostRow(r))
 	}
 	if t.scores != nil {
-		if err := t.scores.add(r); err != nil {
-			return err
-		}
+		t.scores.add(r)
 	}
 	if t.steps == nil {
-		return nil
+		return
 	}
 	for i := range r.Trace.Steps {
-		if err := t.steps.add(newStepRow(r, i)); err != nil {
-			return err
-		}
+		t.steps.add(newStepRow(r, i))
 		for j := range r.Trace.Steps[i].Stages {
-			if err := t.stages.add(newStageRow(r, i, j)); err != nil {
-				return err
-			}
+			t.stages.add(newStageRow(r, i, j))
 		}
 	}
-	return nil
 }
 
-// finish moves the tables into place, that of samples last: where it is, the
-// others are.
-func (t *tables) finish(dir string) error {
-	var paths []string
-	var err error
-	if t.scores != nil {
-		paths = append(paths, t.scores.path)
-		err = t.scores.finish()
+// finish ends the tables. Without an error so far it moves them into place, that
+// of samples last: where it is, the others are. With one, nothing is left of them.
+func (t *tables) finish(dir string, err error) error {
+	for _, w := range t.all {
+		w.end()
 	}
-	if err == nil && t.steps != nil {
-		paths = append(paths, t.stages.path, t.steps.path)
-		if err = t.stages.finish(); err == nil {
-			err = t.steps.finish()
+	for _, w := range t.all {
+		if tableErr := w.finish(); err == nil {
+			err = tableErr
 		}
 	}
-	if err == nil {
-		paths = append(paths, t.samples.path)
-		err = t.samples.finish()
-	}
-	for _, p := range paths {
+	for _, w := range t.all {
 		if err == nil {
-			err = os.Rename(p+".new", p)
+			err = os.Rename(w.place()+".new", w.place())
 		}
 	}
 	if err == nil {
-		err = syncFolder(dir)
+		return syncFolder(dir)
+	}
+	for _, w := range t.all {
+		w.remove()
 	}
 	return err
-}
-
-func (t *tables) drop() {
-	t.samples.drop()
-	t.steps.drop()
-	t.stages.drop()
-	t.scores.drop()
 }
 
 // complete reports whether a folder has its tables and needs no log.

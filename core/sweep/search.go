@@ -7,6 +7,7 @@ import (
 
 	"lab/core/dist"
 	"lab/core/fault"
+	"lab/core/generate"
 	"lab/core/search"
 	"lab/core/seed"
 	"lab/core/store"
@@ -48,7 +49,7 @@ func (r *running) search(ctx context.Context, w work) error {
 	case len(found.Sequences) == 0:
 		return r.fail(w, fault.New(fault.Limit, c.strategy.Name, "", "it found no sequence"))
 	}
-	best := found.Sequences[0]
+	best, cost := found.Sequences[0], generate.CostOf(found.Usage)
 	var rows []dist.Scores
 	s := trace.Sample{Sample: uint64(w.sample), Text: best.Text, Raw: best.Raw, Tokens: best.Tokens, Stop: best.Stop}
 	if r.plan.Spec.Ledger() {
@@ -61,7 +62,7 @@ func (r *running) search(ctx context.Context, w work) error {
 	}
 	r.sum.Finished++
 	r.step()
-	return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: c.promptTokens, Trace: s, Scores: rows})
+	return r.keep.Put(store.Record{Cell: w.cell, Sample: w.sample, PromptTokens: c.promptTokens, Trace: s, Cost: &cost, Scores: rows})
 }
 
 // readAtOnce is how many tokens of a sequence are looked up in one call.

@@ -214,8 +214,11 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		r.Page.Line(colour, canvas.RefLine*0.7, dash, vg.Point{X: at, Y: c.Min.Y}, vg.Point{X: at, Y: c.Max.Y})
 		place, side := vg.Point{X: at + 3, Y: c.Max.Y - 4}, canvas.Start
-		if place.X+words.Width() > c.Max.X {
-			place.X, side = at-3, canvas.End
+		if place.X+words.Width() > c.Max.X { // on the side with more room
+			if right := c.Max.X - at; right < at-c.Min.X {
+				place.X, side = at-3, canvas.End
+			}
+			words = words.Elide(max(c.Max.X-at, at-c.Min.X) - 4)
 		}
 		r.Page.PutClear(words, place, side)
 		return

@@ -44,6 +44,16 @@ func ascendingAVX2(ids *int32, n int) uint32
 //go:noescape
 func withinAVX2(values *float32, n int, before *float32) uint32
 
+// sameAVX2 returns ones when the bits of n values, a multiple of one vector, are those of other.
+//
+//go:noescape
+func sameAVX2(values *float32, n int, other *float32) uint32
+
+// compareAVX2 adds what 8*groups tokens of two rows, with their weights, differ in to five times eight lanes a, by the terms c.
+//
+//go:noescape
+func compareAVX2(a *float64, before *float32, beforeWeights *float64, after *float32, afterWeights *float64, groups int, c *float64) (entered uint32, moved uint32)
+
 // maxAVX2 returns the largest of n values, a multiple of one vector; a zero may have either sign.
 //
 //go:noescape
@@ -93,6 +103,11 @@ func weighAVX512(dst *float64, a *float64, b *float64, values *float32, groups i
 //
 //go:noescape
 func expsAVX512(dst *float64, values *float32, groups int, top float64)
+
+// compareAVX512 adds what 8*groups tokens of two rows, with their weights, differ in to five times eight lanes a, by the terms c.
+//
+//go:noescape
+func compareAVX512(a *float64, before *float32, beforeWeights *float64, after *float32, afterWeights *float64, groups int, c *float64) (entered uint32, moved uint32)
 
 // maxAVX512 returns the largest of n values, a multiple of one vector; a zero may have either sign.
 //

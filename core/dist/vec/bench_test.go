@@ -21,6 +21,7 @@ func BenchmarkPasses(b *testing.B) {
 	values := filled(rand.New(rand.NewPCG(1, 1)), n, 0, fills[0].next)
 	top := float64(Max(values))
 	w, places, picked := make([]float64, n), make([]int32, 0, n+slack), make([]float32, 0, n+slack)
+	row, c := side(values, nil), new(Comparer)
 	ids := make([]int32, n)
 	for i := range ids {
 		ids[i] = int32(i)
@@ -34,6 +35,8 @@ func BenchmarkPasses(b *testing.B) {
 			{"least", func() { leastOf(l, values) }},
 			{"finite", func() { finiteOf(l, values) }},
 			{"legal", func() { legalOf(l, values) }},
+			{"same", func() { sameOf(l, values, values) }},
+			{"compare", func() { c.compare(l, row, row) }},
 			{"within", func() { withinOf(l, values, values) }},
 			{"ascending", func() { ascendingOf(l, ids) }},
 			{"count", func() { countOf(l, values, 4) }},

@@ -218,3 +218,25 @@ func momentGroups(l level, a, b *sums, values []float32, shift float64) {
 		portableMoments(a, b, values, shift)
 	}
 }
+
+func sameOf(l level, values, other []float32) bool {
+	n := l.narrow(len(values))
+	return portableSame(values[n:], other[n:]) && (n == 0 || sameAVX2(&values[0], n, &other[0]) == math.MaxUint32)
+}
+
+func compareGroups(l level, s *deltas, t *terms, before []float32, beforeWeights []float64, after []float32, afterWeights []float64) flags {
+	n := len(after) / lanes
+	if n == 0 {
+		return flags{}
+	}
+	var entered, moved uint32
+	switch l {
+	case avx512:
+		entered, moved = compareAVX512(&s[0][0], &before[0], &beforeWeights[0], &after[0], &afterWeights[0], n, &t[0])
+	case avx2:
+		entered, moved = compareAVX2(&s[0][0], &before[0], &beforeWeights[0], &after[0], &afterWeights[0], n, &t[0])
+	default:
+		return portableCompare(s, t, before[:n*lanes], beforeWeights, after[:n*lanes], afterWeights)
+	}
+	return flags{entered: entered != 0, moved: moved != 0}
+}

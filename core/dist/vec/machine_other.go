@@ -11,6 +11,7 @@ func leastOf(_ level, values []float32) float32                 { return portabl
 func finiteOf(_ level, values []float32) bool                   { return portableFinite(values) }
 func legalOf(_ level, values []float32) bool                    { return portableLegal(values) }
 func withinOf(_ level, values, before []float32) bool           { return portableWithin(values, before) }
+func sameOf(_ level, values, other []float32) bool              { return portableSame(values, other) }
 func ascendingOf(_ level, ids []int32) bool                     { return portableAscending(ids) }
 func countOf(_ level, values []float32, floor float32) int      { return portableCount(values, floor) }
 func expsInto(_ level, dst []float64, v []float32, top float64) { portableExps(dst, v, top) }
@@ -31,4 +32,9 @@ func weighGroups(_ level, dst []float64, a, b *sums, values []float32, top float
 
 func momentGroups(_ level, a, b *sums, values []float32, shift float64) {
 	portableMoments(a, b, values, shift)
+}
+
+func compareGroups(_ level, s *deltas, t *terms, before []float32, beforeWeights []float64, after []float32, afterWeights []float64) flags {
+	n := len(after) &^ (lanes - 1)
+	return portableCompare(s, t, before, beforeWeights, after[:n], afterWeights)
 }

@@ -53,6 +53,15 @@ func portableWithin(values, before []float32) bool {
 	return true
 }
 
+func portableSame(values, other []float32) bool {
+	for i, v := range values {
+		if math.Float32bits(v) != math.Float32bits(other[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func portableAscending(ids []int32) bool {
 	for i := 1; i < len(ids); i++ {
 		if ids[i-1] >= ids[i] {

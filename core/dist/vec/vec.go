@@ -37,12 +37,7 @@ type sums [lanes]float64
 
 // fold adds the lanes in halves and clears them.
 func (s *sums) fold() float64 {
-	for half := lanes / 2; half > 0; half /= 2 {
-		for i := range half {
-			s[i] += s[i+half]
-		}
-	}
-	total := s[0]
+	total := ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 	*s = sums{}
 	return total
 }
@@ -64,6 +59,16 @@ func Legal(values []float32) bool { return legalOf(best, values) }
 // Within reports whether before is finite wherever values is: no token that was
 // removed has a score again. The rows list the same tokens.
 func Within(values, before []float32) bool { return withinOf(best, values, before[:len(values)]) }
+
+// Same reports whether two rows of one length have the same scores, to the bit.
+func Same(values, other []float32) bool {
+	if len(values) != len(other) {
+		return false
+	}
+	// Rows that differ most often do so at once.
+	n := min(len(values), block)
+	return sameOf(best, values[:n], other[:n]) && sameOf(best, values[n:], other[n:])
+}
 
 // Ascending reports whether each number is larger than the one before it.
 func Ascending(ids []int32) bool { return ascendingOf(best, ids) }

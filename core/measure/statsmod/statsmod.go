@@ -38,12 +38,20 @@ var (
 )
 
 // intervalOptions are those of an interval made by one of methods.
-func intervalOptions(methods ...string) []script.Param {
+func intervalOptions(methods ...string) []script.Param { return IntervalOptions(byOption, methods...) }
+
+// IntervalOptions are those of an interval made by one of methods, the first of
+// which is that without clusters; by says which value is of which cluster. Other
+// modules offer the same intervals with them.
+func IntervalOptions(by script.Param, methods ...string) []script.Param {
 	return []script.Param{
 		{Name: "interval", Type: script.String(), Choices: methods, Meaning: "how the interval is made; left out, " + methods[0] + ", or one that knows clusters when by is given"},
-		levelOption, resamplesOption, seedOption, byOption,
+		levelOption, resamplesOption, seedOption, by,
 	}
 }
+
+// MeanMethods returns the intervals of a mean, its own first.
+func MeanMethods() []string { return append([]string(nil), meanMethods...) }
 
 var (
 	meanMethods  = []string{measure.MethodT, measure.MethodBootstrap, measure.MethodBCa, measure.MethodCluster, measure.MethodClusterBootstrap}
@@ -51,12 +59,19 @@ var (
 )
 
 func interval(c *script.Call) measure.Interval {
+	iv := IntervalOf(c)
+	if c.Given("by") {
+		iv.Clusters = c.Strings("by")
+	}
+	return iv
+}
+
+// IntervalOf returns the interval that the options of [IntervalOptions] ask for,
+// clusters apart.
+func IntervalOf(c *script.Call) measure.Interval {
 	iv := measure.Interval{Level: c.Float("level"), Resamples: int(c.Int("resamples")), Seed: uint64(c.Int("seed"))}
 	if c.Given("interval") {
 		iv.Method = c.String("interval")
-	}
-	if c.Given("by") {
-		iv.Clusters = c.Strings("by")
 	}
 	return iv
 }

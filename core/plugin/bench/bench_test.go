@@ -434,8 +434,13 @@ func (m *cycleModel) Forward(_ context.Context, batch []model.Input) (model.Usag
 			return model.Usage{}, err
 		}
 	}
+	u := model.Usage{BytesMoved: 1000} // weights once a call
 	for _, in := range batch {
-		m.seqs[in.Seq] += len(in.Tokens)
+		for range in.Tokens {
+			m.seqs[in.Seq]++
+			u.FLOPs += 10
+			u.BytesMoved += 2 * int64(m.seqs[in.Seq])
+		}
 		for r := range in.Scores {
 			v := in.Scores[r].Values
 			for i := range v {
@@ -444,7 +449,10 @@ func (m *cycleModel) Forward(_ context.Context, batch []model.Input) (model.Usag
 			v[(in.Tokens[len(in.Tokens)-1]+1)%7] = 3
 		}
 	}
-	return model.Usage{}, nil
+	for _, n := range m.seqs {
+		u.CacheBytes += 2 * int64(n)
+	}
+	return u, nil
 }
 
 func (m *cycleModel) Edit(_ context.Context, edits []model.Edit) error {

@@ -64,6 +64,7 @@ func (a *answers) take(it *sampler.Item, given given, asked *wire.Item, m *wire.
 	}
 	var changes []dist.Change
 	if a.call.Ledger {
+		changes = make([]dist.Change, 0, stages)
 		for _, c := range m.GetChanges() {
 			change, err := wire.GetChange(c, row.Vocab)
 			if err != nil {

@@ -232,15 +232,21 @@ func (st *stage) row(it *Item, i int, call *Call) Row {
 // it is given is a full one; whether the row it leaves is, is returned.
 func (st *stage) run(ctx context.Context, it *Item, i int, call *Call, sp *space, full bool) (left bool, err error) {
 	given := it.Scores
-	if !full { // a full row has nothing that a stage could revive
-		sp.before.CopyFrom(&it.Scores)
+	var before *dist.Scores // nil for a full row: it has nothing that a stage could revive
+	switch {
+	case full:
+	case call.Ledger:
+		before = sp.ws.Last()
+	default:
+		before = &sp.before
+		before.CopyFrom(&it.Scores)
 	}
 	r := st.row(it, i, call)
 	if err := st.call(ctx, &r); err != nil {
 		return false, err
 	}
 	left = it.Scores.Full()
-	if err := st.hold(it, &r, given, full, left, sp); err != nil {
+	if err := st.hold(it, &r, given, before, left); err != nil {
 		return false, err
 	}
 	it.States[i] = r.State
@@ -270,7 +276,7 @@ func (st *stage) repair(ctx context.Context, it *Item, call *Call, sp *space) (f
 		return false, err
 	}
 	full = it.Scores.Full()
-	if err := st.hold(it, &r, given, true, full, sp); err != nil {
+	if err := st.hold(it, &r, given, nil, full); err != nil {
 		return false, err
 	}
 	it.States[0], it.Chosen = r.State, r.Chosen
@@ -288,8 +294,9 @@ func (st *stage) repair(ctx context.Context, it *Item, call *Call, sp *space) (f
 	return full, nil
 }
 
-// hold returns a plugin error when what a stage left breaks the contract.
-func (st *stage) hold(it *Item, r *Row, given dist.Scores, full, left bool, sp *space) error {
+// hold returns a plugin error when what a stage left breaks the contract. before
+// is a copy of the row it was given, nil when no token may come back.
+func (st *stage) hold(it *Item, r *Row, given dist.Scores, before *dist.Scores, left bool) error {
 	bad := func(format string, args ...any) error {
 		return fault.New(fault.Plugin, st.op, "", format, args...)
 	}
@@ -308,8 +315,8 @@ func (st *stage) hold(it *Item, r *Row, given dist.Scores, full, left bool, sp *
 	case len(r.State) > MaxState:
 		return bad("it left a state of %d bytes, more than %d", len(r.State), MaxState)
 	}
-	if !full {
-		if id := it.Scores.Revives(&sp.before); id >= 0 {
+	if before != nil {
+		if id := it.Scores.Revives(before); id >= 0 {
 			return bad("it gave a score to token %d, which an earlier stage removed", id)
 		}
 	}

@@ -200,7 +200,7 @@ func (m *Model) run(c *script.Call, jobs []generate.Job, opt generate.Options) (
 func (m *Model) samples(built *chain.Chain, r *generate.Result) []*Sample {
 	out := make([]*Sample, len(r.Samples))
 	for i := range r.Samples {
-		out[i] = &Sample{Sample: &r.Samples[i], chain: built.String()}
+		out[i] = &Sample{Sample: &r.Samples[i], chain: built.String(), cost: &r.Costs[i]}
 	}
 	return out
 }

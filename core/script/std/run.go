@@ -119,6 +119,7 @@ func (*Run) Class() script.Class {
 				})
 			},
 		},
+		tableOf("costs", "Returns what every sample took, a row each, with what the grid varies; docs/runs.md has the columns. Measured, so it differs from run to run.", results.Costs),
 		tableOf("steps", "Returns a row for every generated token, with what the grid varies; docs/runs.md has the columns.", results.Steps),
 		tableOf("stages", "Returns a row for every stage of every step, with what the grid varies; docs/runs.md has the columns.", results.Stages),
 	}}
@@ -218,7 +219,7 @@ func (r *Run) read(visit func(cell int, samples []*Sample) error) error {
 		}
 		if rec.Failure == "" {
 			chain, _ := r.cells[cell]["chain"].(string)
-			of = append(of, &Sample{Sample: &rec.Trace, chain: chain})
+			of = append(of, &Sample{Sample: &rec.Trace, chain: chain, cost: rec.Cost})
 		}
 		return nil
 	})

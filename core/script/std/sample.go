@@ -12,6 +12,7 @@ import (
 type Sample struct {
 	*trace.Sample
 	chain string
+	cost  *trace.Cost // nil: not measured
 }
 
 // Class implements script.Object.
@@ -23,6 +24,8 @@ func (*Sample) Class() script.Class {
 		getter("stop", "string", `Why it ended: "stop", "end_of_text", "max_tokens" or "context_full".`, func(s *Sample) any { return s.Stop.Reason }),
 		getter("stop_string", "string", "The stop string that matched, or empty.", func(s *Sample) any { return s.Stop.String }),
 		getter("chain", "string", "The chain it was drawn with.", func(s *Sample) any { return s.chain }),
+		getter("cost", "map", "What it took: its share of prefill_tokens, decode_tokens, cached_tokens (of the prompt, not paid for), prefill_seconds, decode_seconds, flops and bytes_moved; and cache_bytes, the most that the model held, and decode_batch, the sequences of its decode calls on average. Measured, so it differs from run to run; undefined where it was not.",
+			func(s *Sample) any { return costMap(s.cost) }),
 		recorded("steps", "list of step", "What happened at each token.", func(s *Sample) any {
 			out := make([]*step, len(s.Steps))
 			for i := range s.Steps {
@@ -119,4 +122,12 @@ func (*stage) Class() script.Class {
 		real("chosen_prob_before", "Probability of the drawn token before.", func(s *stage) trace.Real { return s.ChosenProbBefore }),
 		real("chosen_prob_after", "Probability of the drawn token after.", func(s *stage) trace.Real { return s.ChosenProbAfter }),
 	}}
+}
+
+func costMap(c *trace.Cost) any {
+	if c == nil {
+		return nil
+	}
+	return map[string]any{"prefill_tokens": c.PrefillTokens, "decode_tokens": c.DecodeTokens, "cached_tokens": c.CachedTokens, "prefill_seconds": c.PrefillSeconds,
+		"decode_seconds": c.DecodeSeconds, "flops": c.FLOPs, "bytes_moved": c.BytesMoved, "cache_bytes": c.CacheBytes, "decode_batch": c.Batch}
 }

@@ -26,6 +26,7 @@ func scoreMembers() []script.Member {
 			Options: []script.Param{
 				{Name: "prompt", Type: script.String(), Default: "", Meaning: "what the text follows; it is not scored"},
 				{Name: "top", Type: script.Int(), Default: int64(0), Range: script.Between(0, 1000), Meaning: "how many of the likeliest tokens to list at every position"},
+				{Name: "end", Type: script.Bool(), Default: false, Meaning: "score as well that the text ends there: the model's end-of-text token after it"},
 			},
 			Func: func(c *script.Call) (any, error) { return script.Self[*Model](c).score(c) },
 		},
@@ -60,7 +61,7 @@ func (m *Model) score(c *script.Call) (any, error) {
 		}
 	}
 	out, err := blocking(c, func() ([]*Scoring, error) {
-		scored, _, err := m.Score(c.Context(), []byte(c.String("prompt")), texts, generate.ScoreOptions{Top: int(c.Int("top"))})
+		scored, _, err := m.Score(c.Context(), []byte(c.String("prompt")), texts, generate.ScoreOptions{Top: int(c.Int("top")), End: c.Bool("end")})
 		if err != nil {
 			return nil, err
 		}

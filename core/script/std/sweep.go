@@ -107,9 +107,12 @@ func (e *Env) sweep(c *script.Call) (any, error) {
 		defer done()
 		opt := sweep.Options{Batch: int(c.Int("batch")), Stopping: func() bool { return c.Context().Err() != nil }}
 		if e.Track != nil {
-			step, done := e.Track(name, plan.Total(opt))
-			opt.OnStep = step
-			defer done()
+			finish := func() {}
+			opt.Watch = func(missing int) (step func(finished, tokens int)) {
+				step, finish = e.Track(name, missing)
+				return step
+			}
+			defer func() { finish() }()
 		}
 		o, err = plan.Execute(ctx, sweep.Folder{Dir: filepath.Join(e.Sweeps.Folder, name), Name: name, Lab: e.Sweeps.Lab,
 			ForceNew: e.Sweeps.ForceNew, RetryFailed: e.Sweeps.RetryFailed}, opt)

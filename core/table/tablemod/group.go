@@ -1,11 +1,12 @@
 package tablemod
 
 import (
+	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"lab/core/fault"
+	"lab/core/measure"
+	"lab/core/measure/statsmod"
 	"lab/core/script"
 	"lab/core/table"
 )
@@ -43,16 +44,12 @@ func (*group) Class() script.Class {
 		{Name: "agg", Returns: "table", Doc: "Returns the keys with a column per aggregation, sorted by name: {n: \"count\", m: {mean: \"x\"}, q: {quantile: \"x\", q: 0.9}, r: {with: \"x\", f: func(values) {…}}}. Functions: count, sum, mean, sd, var, min, max, median, quantile, first, last, list, unique. Nulls are left out, but by first and last; f gets them.",
 			Params: []script.Param{{Name: "columns", Type: script.Map(script.Any()), Meaning: "aggregations by the name of the new column"}},
 			Func:   aggregate},
-		{Name: "stats", Returns: "table", Doc: "Returns the keys with the mean of each column x, its interval and the number of values: x_mean, x_lo, x_hi, x_n. Nulls are left out.",
+		{Name: "stats", Returns: "table", Doc: "Returns the keys with the mean of each column x, its interval as stats.mean makes it and the number of values: x_mean, x_lo, x_hi, x_n. Nulls are left out.",
 			Params:  []script.Param{columns},
-			Options: []script.Param{{Name: "level", Type: script.Float(), Default: 0.95, Range: script.Interval(0, 1, true, true), Meaning: "of confidence"}},
+			Options: statsmod.IntervalOptions(clusterColumn, append(statsmod.MeanMethods(), measure.MethodWilson, measure.MethodExact)...),
 			Func: func(c *script.Call) (any, error) {
 				g := grouped(c)
-				interval := g.env.Interval
-				if interval == nil {
-					interval = student
-				}
-				return g.env.wrap(g.Stats(c.Strings("columns"), interval(c.Float("level"))))
+				return g.env.wrap(g.Stats(c.Strings("columns"), meanOf(statsmod.IntervalOf(c), c.String("by"))))
 			}},
 	}}
 }
@@ -133,32 +130,31 @@ func aggregation(c *script.Call, name string, v any) (table.Aggregation, error) 
 	return a, nil
 }
 
-// student returns the mean with the interval of Student's t: mean ± t s/√n, with
-// n-1 degrees of freedom. It takes the values for independent and their mean for
-// normal. Of one value the ends are NaN, of none the mean too.
-//
-// Source: Student, "The probable error of a mean", Biometrika 1908.
-func student(level float64) func(table.Sample) (table.Estimate, error) {
+var clusterColumn = script.Param{Name: "by", Type: script.String(), Default: "", Meaning: "the column that names the cluster of each value, such as prompt, where values of one depend on each other"}
+
+// meanOf returns the mean with an interval; clusters are in the column by, unless
+// that is empty. Of no value the mean is NaN.
+func meanOf(iv measure.Interval, by string) func(table.Sample) (table.Estimate, error) {
 	return func(s table.Sample) (table.Estimate, error) {
-		n := float64(len(s.Values))
-		nan := math.NaN()
-		e := table.Estimate{Mean: nan, Lo: nan, Hi: nan, N: len(s.Values)}
-		if n == 0 {
-			return e, nil
+		if len(s.Values) == 0 {
+			nan := math.NaN()
+			return table.Estimate{Mean: nan, Lo: nan, Hi: nan}, nil
 		}
-		sum, squares := 0.0, 0.0
-		for _, v := range s.Values {
-			sum += v
+		if by != "" {
+			column, err := s.Table.Column(by)
+			if err != nil {
+				return table.Estimate{}, err
+			}
+			iv.Clusters = make([]string, len(s.Rows))
+			for i, row := range s.Rows {
+				v := column.At(row)
+				if v == nil {
+					return table.Estimate{}, fault.New(fault.Usage, "stats", fmt.Sprintf("column %q, row %d", by, row), "the cluster is missing")
+				}
+				iv.Clusters[i] = fmt.Sprint(v)
+			}
 		}
-		e.Mean = sum / n
-		if n == 1 {
-			return e, nil
-		}
-		for _, v := range s.Values {
-			squares += (v - e.Mean) * (v - e.Mean)
-		}
-		half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1+level)/2) * math.Sqrt(squares/(n-1)/n)
-		e.Lo, e.Hi = e.Mean-half, e.Mean+half
-		return e, nil
+		e, err := measure.Mean(s.Values, iv)
+		return table.Estimate{Mean: e.Value, Lo: e.Lo, Hi: e.Hi, N: e.N}, err
 	}
 }

@@ -3,7 +3,7 @@
 //
 // It turns the values of a script into those of core/table and back, and confines
 // files to the script's folder and the run's. What an operation means is decided
-// in core/table.
+// in core/table, what an interval is in core/measure.
 package tablemod
 
 import (
@@ -15,15 +15,11 @@ import (
 	"lab/core/table"
 )
 
-// Env is where files are and what intervals are made of.
+// Env is where files are.
 type Env struct {
 	Script string            // the folder of the script; "" when it has none
 	Folder string            // of the run; tables are saved below it
 	Saved  func(name string) // is told each file written, relative to Folder
-
-	// Interval returns the statistic of group.stats for a level of confidence in
-	// (0, 1). nil is the interval of Student's t.
-	Interval func(level float64) func(table.Sample) (table.Estimate, error)
 }
 
 var (

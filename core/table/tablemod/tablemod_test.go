@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"lab/core/measure/statsmod"
 	"lab/core/script/scripttest"
-	"lab/core/table"
 )
 
 const start = `table := import("table")
@@ -150,12 +150,18 @@ print(s.columns)
 	}
 }
 
-func TestTheHostsIntervalIsUsed(t *testing.T) {
-	env := &Env{Interval: func(level float64) func(table.Sample) (table.Estimate, error) {
-		return func(s table.Sample) (table.Estimate, error) {
-			return table.Estimate{Mean: level, Lo: float64(s.Rows[0]), Hi: s.Values[0], N: len(s.Values)}, nil
-		}
-	}}
-	scripttest.Run(t, start+`print(t.group(["cell"]).stats(["p"], {level: 0.5})[1])`, Module(env)).
-		Printed(t, "{cell: \"b\", p_hi: 0.25, p_lo: 1, p_mean: 0.5, p_n: 1}\n")
+// The intervals are those of module stats.
+func TestStatsKnowMethodsAndClusters(t *testing.T) {
+	scripttest.Run(t, `table := import("table")
+stats := import("stats")
+values := [1.0, 2, 3, 7, 8, 9]
+t := table.of({k: ["a", "a", "a", "a", "a", "a"], prompt: ["x", "x", "y", "y", "z", "z"], x: values, hit: [true, true, false, true, true, true]})
+same := func(row, name, e) { return row[name + "_mean"] == e.value && row[name + "_lo"] == e.lo && row[name + "_hi"] == e.hi }
+g := t.group(["k"])
+print(same(g.stats(["x"], {level: 0.9})[0], "x", stats.mean(values, {level: 0.9})))
+print(same(g.stats(["x"], {interval: "bootstrap", seed: 3})[0], "x", stats.mean(values, {interval: "bootstrap", seed: 3})))
+print(same(g.stats(["x"], {by: "prompt"})[0], "x", stats.mean(values, {by: ["x", "x", "y", "y", "z", "z"]})))
+print(same(g.stats(["hit"], {interval: "wilson"})[0], "hit", stats.proportion([true, true, false, true, true, true])))
+print(is_error(try(func() { return g.stats(["x"], {by: "promt"}) })))`, Module(&Env{}), statsmod.Module()).
+		Printed(t, "true\ntrue\ntrue\ntrue\ntrue\n")
 }

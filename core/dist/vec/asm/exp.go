@@ -2,15 +2,18 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// exponential is the state of a pass that weighs scores, 8 a group. A machine
-// with 32 registers keeps the constants in the upper half and has one vector a
-// group; the other reads them from memory and has two.
+// exponential is the state of a pass that weighs scores, 8 a group. A step of a
+// weight waits for the one before it, so several vectors go side by side: four
+// groups where a vector holds one, and there are registers for most constants
+// too; the two halves of one group on the other machine, which reads them from
+// memory.
 type exponential struct {
 	m machine
 	t *tables
@@ -20,41 +23,48 @@ type exponential struct {
 func (m machine) vectors() int { return lanes * 8 / m.bytes }
 
 // Registers of the sums and of the largest score, above what weigh uses.
-const (
-	firstA, firstB = 10, 12
-	topAt          = 14
-)
+func (m machine) firstA() int { return m.choose(10, 16) }
+func (m machine) firstB() int { return m.choose(12, 17) }
+func (m machine) topAt() int  { return m.choose(14, 18) }
 
-// order is which constants have a register of their own.
-var order = []string{"q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8", "q9", "log2e", "magic", "ln2High", "ln2Low", "one", "vanish"}
+// choose returns what holds for the narrow or the wide machine.
+func (m machine) choose(narrow, wide int) int {
+	if m.wide() {
+		return wide
+	}
+	return narrow
+}
+
+// order is which constants have a register of their own on a wide machine, from
+// the first one on.
+var order = []string{"q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8", "q9", "one", "ln2High", "log2e"}
+
+const firstConstant = 19
 
 func (e exponential) load() {
 	if e.m.wide() {
 		for i, name := range order {
-			build.VMOVUPD(e.t.doubles[name], e.m.vec(16+i))
+			build.VMOVUPD(e.t.doubles[name], e.m.vec(firstConstant+i))
 		}
 	}
 }
 
 // c returns a constant: a register or memory.
 func (e exponential) c(name string) operand.Op {
-	if !e.m.wide() {
-		return e.t.doubles[name]
+	if i := slices.Index(order, name); i >= 0 && e.m.wide() {
+		return e.m.vec(firstConstant + i)
 	}
-	for i, o := range order {
-		if o == name {
-			return e.m.vec(16 + i)
-		}
-	}
-	panic(name)
+	return e.t.doubles[name]
 }
 
-// Registers of vector v of a step of weigh.
-func (e exponential) exponent(v int) reg.VecPhysical { return e.m.vec(5 * v) }   // score - top
-func (e exponential) weight(v int) reg.VecPhysical   { return e.m.vec(5*v + 1) } // the result
-func (e exponential) shifted(v int) reg.VecPhysical  { return e.m.vec(5*v + 2) } // whole number in the low bits
-func (e exponential) rest(v int) reg.VecPhysical     { return e.m.vec(5*v + 3) } // r
-func (e exponential) kept(v int) reg.VecPhysical     { return e.m.vec(5*v + 4) } // mask of what does not vanish
+// temporary returns register i of those of vector v of a step of weigh.
+func (e exponential) temporary(v, i int) reg.VecPhysical { return e.m.vec(e.m.choose(5, 4)*v + i) }
+
+func (e exponential) exponent(v int) reg.VecPhysical { return e.temporary(v, 0) } // score - top
+func (e exponential) weight(v int) reg.VecPhysical   { return e.temporary(v, 1) } // the result
+func (e exponential) shifted(v int) reg.VecPhysical  { return e.temporary(v, 2) } // whole number in the low bits
+func (e exponential) rest(v int) reg.VecPhysical     { return e.temporary(v, 3) } // r
+func (e exponential) kept(v int) reg.VecPhysical     { return e.temporary(v, 4) } // narrow: mask of what does not vanish
 
 // weigh computes vectors of weights side by side: the steps of vec's Exp.
 func (e exponential) weigh(values reg.Register, vectors int, lean bool) {
@@ -65,7 +75,7 @@ func (e exponential) weigh(values reg.Register, vectors int, lean bool) {
 	}
 	narrow := e.m.bytes / 2
 	each(func(v int) { build.VCVTPS2PD(at(values, v*narrow), e.exponent(v)) })
-	each(func(v int) { build.VSUBPD(e.m.vec(topAt), e.exponent(v), e.exponent(v)) })
+	each(func(v int) { build.VSUBPD(e.m.vec(e.m.topAt()), e.exponent(v), e.exponent(v)) })
 	each(func(v int) {
 		if e.m.wide() {
 			build.VCMPPD(operand.U8(greaterEqual), e.c("vanish"), e.exponent(v), mask(v))
@@ -73,13 +83,13 @@ func (e exponential) weigh(values reg.Register, vectors int, lean bool) {
 		}
 		build.VCMPPD(operand.U8(greaterEqual), e.c("vanish"), e.exponent(v), e.kept(v))
 	})
-	each(func(v int) { build.VMOVAPD(e.c("magic"), e.shifted(v)) })
+	each(func(v int) { build.VMOVUPD(e.c("magic"), e.shifted(v)) })
 	each(func(v int) { build.VFMADD231PD(e.c("log2e"), e.exponent(v), e.shifted(v)) })
 	each(func(v int) { build.VSUBPD(e.c("magic"), e.shifted(v), e.weight(v)) })
 	each(func(v int) { build.VMOVAPD(e.exponent(v), e.rest(v)) })
 	each(func(v int) { build.VFNMADD231PD(e.c("ln2High"), e.weight(v), e.rest(v)) })
 	each(func(v int) { build.VFNMADD231PD(e.c("ln2Low"), e.weight(v), e.rest(v)) })
-	each(func(v int) { build.VMOVAPD(e.c("q9"), e.weight(v)) })
+	each(func(v int) { build.VMOVUPD(e.c("q9"), e.weight(v)) })
 	for i := 8; i >= 0; i-- {
 		each(func(v int) { build.VFMADD213PD(e.c(fmt.Sprint("q", i)), e.rest(v), e.weight(v)) })
 	}
@@ -117,19 +127,18 @@ func (m machine) pass(t *tables, a, b, store bool) {
 		lanesB = gp("b")
 	}
 	values, groups := gp("values"), gp("groups")
-	m.broadcast64("top", topAt)
+	m.broadcast64("top", m.topAt())
 	e.load()
 	n := m.vectors()
 	for v := range n {
 		if a {
-			build.VMOVUPD(at(lanesA, v*m.bytes), m.vec(firstA+v))
+			build.VMOVUPD(at(lanesA, v*m.bytes), m.vec(m.firstA()+v))
 		}
 		if b {
-			build.VMOVUPD(at(lanesB, v*m.bytes), m.vec(firstB+v))
+			build.VMOVUPD(at(lanesB, v*m.bytes), m.vec(m.firstB()+v))
 		}
 	}
-	// Two vectors side by side are one or two groups.
-	step := 2 / n
+	step := m.choose(1, 4)
 	body := func(count int) {
 		e.weigh(values, count*n, b)
 		for v := range count * n {
@@ -137,10 +146,10 @@ func (m machine) pass(t *tables, a, b, store bool) {
 				build.VMOVUPD(e.weight(v), at(dst, v*m.bytes))
 			}
 			if a {
-				build.VADDPD(e.weight(v), m.vec(firstA+v%n), m.vec(firstA+v%n))
+				build.VADDPD(e.weight(v), m.vec(m.firstA()+v%n), m.vec(m.firstA()+v%n))
 			}
 			if b {
-				build.VFMADD231PD(e.exponent(v), e.weight(v), m.vec(firstB+v%n))
+				build.VFMADD231PD(e.exponent(v), e.weight(v), m.vec(m.firstB()+v%n))
 			}
 		}
 		build.ADDQ(operand.U32(count*lanes*4), values)
@@ -150,17 +159,14 @@ func (m machine) pass(t *tables, a, b, store bool) {
 	}
 	loop("groups", groups, step, func() { body(step) })
 	if step > 1 {
-		build.TESTQ(groups, groups)
-		build.JZ(operand.LabelRef("done"))
-		body(1)
-		build.Label("done")
+		loop("rest", groups, 1, func() { body(1) })
 	}
 	for v := range n {
 		if a {
-			build.VMOVUPD(m.vec(firstA+v), at(lanesA, v*m.bytes))
+			build.VMOVUPD(m.vec(m.firstA()+v), at(lanesA, v*m.bytes))
 		}
 		if b {
-			build.VMOVUPD(m.vec(firstB+v), at(lanesB, v*m.bytes))
+			build.VMOVUPD(m.vec(m.firstB()+v), at(lanesB, v*m.bytes))
 		}
 	}
 	end()
@@ -196,28 +202,28 @@ func (m machine) moments(t *tables) {
 		"adds v-shift of 8*groups values to the lanes a and its square to the lanes b, removed tokens left out.")
 	a, b := gp("a"), gp("b")
 	values, groups := gp("values"), gp("groups")
-	m.broadcast64("shift", topAt)
+	m.broadcast64("shift", m.topAt())
 	n := m.vectors()
 	for v := range n {
-		build.VMOVUPD(at(a, v*m.bytes), m.vec(firstA+v))
-		build.VMOVUPD(at(b, v*m.bytes), m.vec(firstB+v))
+		build.VMOVUPD(at(a, v*m.bytes), m.vec(m.firstA()+v))
+		build.VMOVUPD(at(b, v*m.bytes), m.vec(m.firstB()+v))
 	}
 	build.VMOVUPD(t.doubles["lowest"], m.vec(0))
 	loop("groups", groups, 1, func() {
 		for v := range n {
 			x := m.vec(1 + 2*v)
 			build.VCVTPS2PD(at(values, v*m.bytes/2), x)
-			build.VSUBPD(m.vec(topAt), x, x)
+			build.VSUBPD(m.vec(m.topAt()), x, x)
 			build.VCMPPD(operand.U8(greaterEqual), m.vec(0), x, m.vec(2+2*v))
 			build.VANDPD(m.vec(2+2*v), x, x)
-			build.VADDPD(x, m.vec(firstA+v), m.vec(firstA+v))
-			build.VFMADD231PD(x, x, m.vec(firstB+v))
+			build.VADDPD(x, m.vec(m.firstA()+v), m.vec(m.firstA()+v))
+			build.VFMADD231PD(x, x, m.vec(m.firstB()+v))
 		}
 		build.ADDQ(operand.U32(lanes*4), values)
 	})
 	for v := range n {
-		build.VMOVUPD(m.vec(firstA+v), at(a, v*m.bytes))
-		build.VMOVUPD(m.vec(firstB+v), at(b, v*m.bytes))
+		build.VMOVUPD(m.vec(m.firstA()+v), at(a, v*m.bytes))
+		build.VMOVUPD(m.vec(m.firstB()+v), at(b, v*m.bytes))
 	}
 	end()
 }

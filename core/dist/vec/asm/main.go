@@ -33,7 +33,9 @@ func main() {
 			m.legal()
 			m.ascending()
 			m.within(t)
+			m.same()
 		}
+		m.compare(t)
 		m.max(t)
 		m.least(t)
 		m.finite(t)

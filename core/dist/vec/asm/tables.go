@@ -36,6 +36,7 @@ func newTables() *tables {
 	t.double("ln2Low", 0x1.abc9e3b39803fp-56)
 	t.double("vanish", -708)
 	t.double("lowest", -math.MaxFloat64)
+	t.double("unsigned64", math.Float64frombits(1<<63-1))
 	t.word("negInf", math.Float32bits(float32(math.Inf(-1))))
 	t.word("posInf", math.Float32bits(float32(math.Inf(1))))
 	t.word("unsigned", 0x7fffffff)

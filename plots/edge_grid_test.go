@@ -1,0 +1,113 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"lab/core/fault"
+)
+
+// exampleGrid is a measure over temperature and top_p from a closed formula; one
+// cell failed and one was not run.
+func exampleGrid(nx, ny int) GridData {
+	d := GridData{X: Quantity{Name: "temperature"}, Y: Quantity{Name: "top_p"}, Value: Quantity{Name: "distinct_2", Title: "distinct bigrams"}, Interval: "95 % interval of 64 samples"}
+	for i := range nx {
+		d.XNames = append(d.XNames, fmt.Sprint(float64(2*i+2)/10))
+	}
+	for j := range ny {
+		d.YNames = append(d.YNames, fmt.Sprint(math.Round(1000-50*float64(ny-1-j))/1000))
+	}
+	for i := range nx {
+		for j := range ny {
+			x, y := float64(i)/float64(max(nx-1, 1)), float64(j)/float64(max(ny-1, 1))
+			v := 0.3 + 0.5*x*(1.55-x)*(0.6+0.4*y)
+			c := GridCell{X: i, Y: j, Value: v, Lo: v - 0.03, Hi: v + 0.03}
+			if nx > 2 && ny > 2 {
+				switch {
+				case i == nx-1 && j == ny-1:
+					c = GridCell{X: i, Y: j, Value: math.NaN(), Failed: "the plugin lab-samplers ended with exit status 2"}
+				case i == 0 && j == ny-1:
+					continue
+				}
+			}
+			d.Cells = append(d.Cells, c)
+		}
+	}
+	return d
+}
+
+func gridEdges() []edge {
+	nan, inf := math.NaN(), math.Inf(1)
+	of := func(change func(*GridData)) func(Options) (*Figure, error) {
+		d := exampleGrid(4, 3)
+		change(&d)
+		return func(o Options) (*Figure, error) { return SweepGrid(d, o) }
+	}
+	plain := func(d GridData) func(Options) (*Figure, error) {
+		return func(o Options) (*Figure, error) { return SweepGrid(d, o) }
+	}
+	return []edge{
+		{name: "empty", draw: plain(GridData{X: Quantity{Name: "a"}, Y: Quantity{Name: "b"}, Value: Quantity{Name: "v"}}), says: []string{"no data (no cells)", "a", "b"}},
+		{name: "one cell", draw: plain(exampleGrid(1, 1)), says: []string{"distinct bigrams is 0.3 in every cell"}, not: []string{"Framed"}},
+		{name: "one row", draw: plain(exampleGrid(6, 1)), says: []string{"distinct bigrams is highest at temperature"}},
+		{name: "all equal", draw: of(func(d *GridData) {
+			for i := range d.Cells {
+				d.Cells[i].Value, d.Cells[i].Lo, d.Cells[i].Hi, d.Cells[i].Failed = 2, nan, nan, ""
+			}
+		}), says: []string{"distinct bigrams is 2 in every cell"}},
+		{name: "ties", draw: of(func(d *GridData) { d.Cells[0].Value, d.Cells[1].Value = 9, 9 }), says: []string{"1 other is equal"}},
+		{name: "smallest best", draw: of(func(d *GridData) { d.Smaller = true }), says: []string{"distinct bigrams is lowest at temperature 0.2, top_p 0.9: 0.300 [0.270, 0.330]"}},
+		{name: "undefined and infinite", draw: of(func(d *GridData) { d.Cells[0].Value, d.Cells[1].Value = nan, inf }), says: []string{"2 of 11 values are undefined: grey.", "n/a"}},
+		{name: "everything undefined", draw: plain(GridData{XNames: []string{"1"}, YNames: []string{"2"}, Cells: []GridCell{{Value: nan}}}), says: []string{"no data (all 1 value undefined)"}},
+		{name: "all failed", draw: of(func(d *GridData) {
+			for i := range d.Cells {
+				d.Cells[i].Failed, d.Cells[i].Value = "no\nmemory", nan
+			}
+		}), says: []string{"failed: no memory", "And 7 more failed, in the table."}},
+		{name: "without intervals", draw: of(func(d *GridData) {
+			for i := range d.Cells {
+				d.Cells[i].Lo, d.Cells[i].Hi = nan, nan
+			}
+		}), says: []string{"Framed: the best of 10 cells."}},
+		{name: "50 times 40", draw: plain(exampleGrid(50, 40)), says: []string{"distinct bigrams"}},
+		{name: "200 categories", draw: plain(exampleGrid(200, 3)), says: []string{"temperature"}},
+		{name: "200 rows", draw: plain(exampleGrid(3, 200)), says: []string{"temperature"}},
+		{name: "long and odd names", draw: of(func(d *GridData) {
+			d.XNames[0], d.YNames[1], d.Value.Title = strings.Repeat("long ", 80), "\u202e<b>\xff", strings.Repeat("measure ", 80)
+		}), says: []string{"‹202E›"}},
+		{name: "narrow column", draw: func(o Options) (*Figure, error) { o.Width = 3.5; return SweepGrid(exampleGrid(8, 4), o) }, says: []string{"failed: the plugin"}},
+		{name: "too many cells", draw: plain(exampleGrid(51, 40)), kind: fault.Usage, err: "51 times 40 values are more than 2000 cells"},
+		{name: "given twice", draw: of(func(d *GridData) { d.Cells[1] = d.Cells[0] }), kind: fault.Data, err: "temperature 0.2, top_p 0.9 has a cell already; fix the other settings"},
+		{name: "outside", draw: of(func(d *GridData) { d.Cells[0].X = 4 }), kind: fault.Data, err: "column 4, row 0 is outside a grid of 4 times 3"},
+		{name: "upside down", draw: of(func(d *GridData) { d.Cells[0].Lo = 9 }), kind: fault.Data, err: "the interval runs from 9 down to"},
+	}
+}
+
+func TestTheBestCellIsTheBest(t *testing.T) {
+	for _, smaller := range []bool{false, true} {
+		d := exampleGrid(7, 5)
+		d.Smaller = smaller
+		g, err := newSweepGrid(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within := 0
+		b := d.Cells[g.best]
+		for i, c := range d.Cells {
+			if c.Failed != "" {
+				continue
+			}
+			if smaller && c.Value < b.Value || !smaller && c.Value > b.Value {
+				t.Errorf("smaller %v: cell %d has %v, the best %v", smaller, i, c.Value, b.Value)
+			}
+			if i != g.best && c.Value >= b.Lo && c.Value <= b.Hi {
+				within++
+			}
+		}
+		if within != g.within || within == 0 {
+			t.Errorf("%d values in the interval of the best, counted %d", within, g.within)
+		}
+	}
+}

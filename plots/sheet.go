@@ -1,0 +1,48 @@
+package plots
+
+import (
+	"lab/plots/canvas"
+)
+
+// sheet is what a figure adds to the frame that all share: its words, its body
+// and its data. Notes and description are asked for after the body is drawn,
+// since drawing decides what has no room.
+type sheet struct {
+	name     string
+	width    float64 // the figure's own, inches
+	title    string
+	subtitle string
+	x, y     string // names of the axes of the frame when there is nothing to draw
+	emptyWhy string
+	body     func(p *canvas.Page)
+	notes    func() []string
+	describe func() string
+	table    func() Table
+}
+
+// draw draws the frame around the body.
+func (s sheet) draw(o Options) (*Figure, error) {
+	o, err := o.resolve(s.name, s.width)
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.page()
+	if err != nil {
+		return nil, err
+	}
+	title, subtitle := o.Title, o.Subtitle
+	if title == "" {
+		title = s.title
+	}
+	if subtitle == "" {
+		subtitle = s.subtitle
+	}
+	p.Header(title, subtitle)
+	if s.emptyWhy != "" {
+		drawEmpty(p, canvas.Axis{Name: s.x, Max: 1}, canvas.Axis{Name: s.y, Max: 1}, s.emptyWhy)
+	} else {
+		s.body(p)
+	}
+	o.Title, o.Subtitle = title, subtitle
+	return o.finish(p, content{name: s.name, describe: s.describe(), notes: s.notes(), table: s.table}), nil
+}
