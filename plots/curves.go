@@ -34,7 +34,7 @@ func (c curves) draw(o Options) (*Figure, error) {
 	}
 	f, err := drawXY(c.name, true, c.chart, o)
 	if err == nil && c.table != nil {
-		f.table = c.table
+		f.drawn, f.table = f.table, c.table
 	}
 	return f, err
 }

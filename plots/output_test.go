@@ -72,7 +72,7 @@ func checkVega(t *testing.T, f *Figure) {
 	if s.Schema != vega.Schema || s.Title == nil || s.Title.Text == "" || s.Description != f.Description() || s.Data == nil {
 		t.Errorf("a specification without schema, title, description or data")
 	}
-	table := f.Table()
+	table := f.drawnTable()
 	if len(s.Data.Values) != len(table.Rows) {
 		t.Errorf("%d rows of data, the table has %d", len(s.Data.Values), len(table.Rows))
 	}
