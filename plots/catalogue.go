@@ -31,13 +31,6 @@ func Catalogue() []Entry {
 			Call:    `plot.chain(d.apply("temperature:1.5 | top_k:40 | top_p:0.9"))`,
 			Example: func(o Options) (*Figure, error) { return Chain(weatherChain(), o) },
 		},
-		{Name: "tokens", Purpose: "a text coloured by the surprisal of its tokens"},
-		{Name: "heat_steps", Purpose: "the likeliest tokens at each step of a text, the chosen one framed"},
-		{Name: "entropy", Purpose: "entropy and divergence from the model distribution against the temperature, over many prompts"},
-		{Name: "zipf", Purpose: "rank and frequency of the tokens or words of texts"},
-		{Name: "repetition", Purpose: "how texts begin to repeat themselves as they grow"},
-		{Name: "pairs", Purpose: "when two runs of the same prompts part"},
-		{Name: "grid", Purpose: "a measure over two settings of a sweep, the best cell framed"},
 		{
 			Name: tokensName, Purpose: "a text coloured by the surprisal of its tokens",
 			Call:    `plot.tokens(m.generate(prompt)[0], {prompt: prompt})`,

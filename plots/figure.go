@@ -24,6 +24,7 @@ type content struct {
 	describe string   // the picture in words
 	notes    []string // what was left out or moved, below the picture
 	table    func() Table
+	drawn    func() Table       // the rows that vega speaks of; nil: those of table
 	text     []string           // columns of the table that hold names, though they may look like numbers
 	vega     func(v *view)      // says how the table is drawn; nil: as points
 	sketch   func(s *sketchpad) // draws with characters; nil: rows of the table

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 
-	"lab/core/fault"
 	"lab/plots/canvas"
 	"lab/plots/vega"
 )
@@ -15,13 +14,9 @@ import (
 // VegaLite writes the figure as a Vega-Lite specification of version 5 that
 // carries the numbers drawn: an interactive picture for notebooks and web pages. It
 // shows the same numbers in the same colours, laid out by the viewer; what is
-// undefined is null and left out there. Errors: fault.Usage for a figure that has
-// no such form; fault.Data when w fails.
+// undefined is null and left out there. Errors: fault.Data when w fails.
 func (f *Figure) VegaLite(w io.Writer) (err error) {
 	defer guard(f.name, &err)
-	if f.vega == nil {
-		return fault.New(fault.Usage, "figure "+f.name, "", "it has no Vega-Lite form").Fix("save its numbers as .csv")
-	}
 	t := f.drawnTable()
 	v := &view{header: t.Header, fields: vega.Fields(t.Header), theme: f.options.Theme}
 	if f.vega == nil {
