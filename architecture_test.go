@@ -62,7 +62,8 @@ var allowed = []struct {
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/cost", []string{"core/seed", "gonum.org/v1/gonum/..."}},
 	{"core/cost/check", []string{"core/cost"}},
-	{"core/cost/costmod", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/script"}},
+	{"core/cost/costmod", []string{"core/cost", "core/cost/scenario", "core/cost/steptime", "core/cost/tables", "core/cost/yield", "core/machine", "core/plugin/bench",
+		"core/profile", "core/script", "core/script/std", "core/store", "core/table", "core/table/tablemod"}},
 	{"core/cost/scenario", []string{"core/cost", "core/cost/tables"}},
 	{"core/measure", []string{"core/dist", "core/seed", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/measure/statsmod", []string{"core/measure", "core/dist", "core/trace", "core/script", "core/script/std"}},
@@ -70,7 +71,7 @@ var allowed = []struct {
 	{"core/table/tablemod", []string{"core/table", "core/measure", "core/measure/statsmod", "core/script"}},
 	{"core/results", []string{"core/experiment", "core/sweep", "core/store", "core/table", "core/measure", "core/trace"}},
 	{"core/cost/tables", []string{"core/cost"}},
-	{"core/cost/yield", []string{"core/cost", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
+	{"core/cost/yield", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/notebook", []string{"core/script/cells", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests

@@ -165,5 +165,35 @@ func costCatalogue() []Entry {
 			Call:    "plot." + costRooflineName + "(data)",
 			Example: func(o Options) (*Figure, error) { return CostRoofline(exampleRoofline(), o) },
 		},
+		{
+			Name: costQualityName, Purpose: "quality of ways of sampling over what an item costs, with the front",
+			Call:    "plot." + costQualityName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostQuality(exampleQuality(), o) },
+		},
+		{
+			Name: costBillName, Purpose: "what the bill of a response is made of, by strategy",
+			Call:    "plot." + costBillName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostBill(exampleBill(), o) },
+		},
+		{
+			Name: costGrowthName, Purpose: "days until inference passes training over the growth of demand",
+			Call:    "plot." + costGrowthName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostGrowth(exampleGrowth(), o) },
+		},
+		{
+			Name: costOptimumName, Purpose: "the best size of a model that will be used a lot, under named coefficients",
+			Call:    "plot." + costOptimumName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostOptimum(exampleOptimum(2), o) },
+		},
+		{
+			Name: costSpeculativeName, Purpose: "when a draft model makes decoding faster, and the best length to draft",
+			Call:    "plot." + costSpeculativeName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostSpeculative(exampleSpeculative(), o) },
+		},
+		{
+			Name: costDriversName, Purpose: "which assumption moves the answer most",
+			Call:    "plot." + costDriversName + "(data)",
+			Example: func(o Options) (*Figure, error) { return CostDrivers(exampleDrivers(), o) },
+		},
 	}
 }

@@ -19,6 +19,7 @@ type CostBasis struct {
 
 // words returns the line below the figure.
 func (b CostBasis) words() string {
+	b.Formulas = unique(b.Formulas)
 	if len(b.Formulas) == 0 && b.Conventions == "" {
 		return "Formulas and conventions not stated."
 	}
@@ -42,6 +43,17 @@ func (b CostBasis) words() string {
 	return text + "."
 }
 
+// unique returns names once each, in their order.
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // chart is the content of a cost figure that is drawn over two quantities: one
 // or more planes of the same marks. Floors are curves, measurements are dots.
 type chart struct {
@@ -49,6 +61,7 @@ type chart struct {
 	planes []*plane
 	across int       // planes side by side at most
 	shared bool      // planes share both axes
+	alone  bool      // derived marks alone are a picture
 	noEnds bool      // curves end anywhere and are named in the legend
 	height vg.Length // of a plane; 0: by their number
 	width  float64   // of the figure in inches, its own
@@ -61,7 +74,8 @@ type chart struct {
 	notes     []string // below the picture
 	basis     CostBasis
 	emptyWhy  string
-	undefined int // points without a value
+	rows      func() Table // instead of the general table
+	undefined int          // points without a value
 	total     int
 	placed    int  // points with a place
 	zeros     int  // points without a place on a logarithmic axis
@@ -80,6 +94,9 @@ type plane struct {
 	rules  []Rule
 	notes  []mark.Note // in values; placed with the rest
 	shades []shade
+	cells  []cell
+	reach  []float64     // values that the horizontal axis has to hold besides
+	ticks  []canvas.Tick // of the vertical axis; nil: chosen
 	top    *topAxis
 
 	sx, sy scale
@@ -130,6 +147,23 @@ type look struct {
 	dash   []vg.Length
 	width  vg.Length // 0: of a series
 	symbol canvas.Symbol
+}
+
+// cell is a rectangle of a map, in values of linear axes.
+type cell struct {
+	X0, X1, Y0, Y1 float64
+	tone           float64 // -1 vermilion, 0 background, 1 blue; NaN: undefined, grey
+}
+
+// colour returns the colour of a tone on the diverging scale.
+func (c cell) colour(th Theme) color.RGBA {
+	switch {
+	case c.tone != c.tone:
+		return th.Grid
+	case c.tone < 0:
+		return canvas.Blend(th.Series[1], th.Background, -c.tone)
+	}
+	return canvas.Blend(th.Series[0], th.Background, c.tone)
 }
 
 type hue int

@@ -13,6 +13,8 @@ func costEdges() map[string][]edge {
 		costLifetimeName: costLifetimeEdges(), costBatchName: costBatchEdges(),
 		costContextName: costContextEdges(), costStepName: costStepEdges(),
 		costFrontierName: costFrontierEdges(), costRooflineName: costRooflineEdges(),
+		costQualityName: costQualityEdges(), costBillName: costBillEdges(), costGrowthName: costGrowthEdges(),
+		costOptimumName: costOptimumEdges(), costSpeculativeName: costSpeculativeEdges(), costDriversName: costDriversEdges(),
 	}
 }
 

@@ -30,7 +30,7 @@ type CostFrontierSeries struct {
 	Batch    []float64
 	PerUser  []float64 // tokens/s of one user
 	Y        []float64
-	Full     []bool // does not fit into memory; nil: all fit
+	Fits     []bool // into memory; nil: all do
 	Measured bool   // observed, not modelled
 }
 
@@ -105,8 +105,8 @@ func (d CostFrontierData) check() error {
 		where := whereSeries(s.Name, i)
 		names = append(names, s.Name)
 		n := len(s.Batch)
-		if len(s.Full) != n && len(s.Full) > 0 {
-			return badNumber(costFrontierName, where, "%d values of Full for %d points", len(s.Full), n)
+		if len(s.Fits) != n && len(s.Fits) > 0 {
+			return badNumber(costFrontierName, where, "%d values of Fits for %d points", len(s.Fits), n)
 		}
 		if err := checkColumns(costFrontierName, where, n, costColumn{name: "batch", v: s.Batch, log: true}, costColumn{name: "speed", v: s.PerUser, log: true},
 			costColumn{name: "rate or price", v: s.Y, log: true}); err != nil {
@@ -129,7 +129,7 @@ func (d CostFrontierData) front() (best [][]bool, fits, full int) {
 			switch {
 			case !defined(s.PerUser[k]) || !defined(s.Y[k]) || s.PerUser[k] == 0 || s.Y[k] == 0:
 				continue
-			case k < len(s.Full) && s.Full[k]:
+			case k < len(s.Fits) && !s.Fits[k]:
 				full++
 				continue
 			}
@@ -156,7 +156,7 @@ func (s CostFrontierSeries) draw(pl *plane, l look, kind string, best []bool) {
 	var hollow []bool
 	for k := range s.Batch {
 		words := canvas.Significant(s.Batch[k], 4)
-		if k < len(s.Full) && s.Full[k] {
+		if k < len(s.Fits) && !s.Fits[k] {
 			outX, outY, outLabels = append(outX, s.PerUser[k]), append(outY, s.Y[k]), append(outLabels, words)
 			continue
 		}

@@ -47,8 +47,12 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		p.Legend(c.legend(p))
 		c.drawPlanes(p)
 	}
+	table := c.table
+	if c.rows != nil {
+		table = c.rows
+	}
 	o.Footer = source(c.basis, o.Footer)
-	return o.finish(p, plainForms(content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: c.table})), nil
+	return o.finish(p, plainForms(content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: table})), nil
 }
 
 // source puts what the numbers rest on before where they come from.

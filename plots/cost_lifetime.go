@@ -239,7 +239,7 @@ func (d CostLifetimeData) remarks(f lifetime) []string {
 		out = append(out, fmt.Sprintf("With the bands the crossover lies between %s and %s tokens.", from, to))
 	}
 	if defined(f.days) {
-		out = append(out, "It is reached "+canvas.Significant(f.days, 3)+" days after the first"+startWords(d.Start)+".")
+		out = append(out, "It is reached "+daysWords(f.days)+" after the first"+startWords(d.Start)+".")
 	}
 	return out
 }

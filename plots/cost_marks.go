@@ -12,7 +12,11 @@ import (
 // that nothing that matters is covered.
 func (c *chart) drawPlane(p *canvas.Page, panel *canvas.Panel, pl *plane) {
 	th, columns := p.Theme(), int(panel.Rect.Size().X)
-	panel.Draw(mark.Blocks{Page: p, Blocks: c.regions(p, pl)})
+	var cells []mark.Block
+	for _, k := range pl.cells {
+		cells = append(cells, mark.Block{X0: k.X0, X1: k.X1, Y0: k.Y0, Y1: k.Y1, Fill: k.colour(th)})
+	}
+	panel.Draw(mark.Blocks{Page: p, Blocks: cells}, mark.Blocks{Page: p, Blocks: c.regions(p, pl)})
 	for _, edge := range []bool{false, true} {
 		for _, k := range pl.curves {
 			if len(k.Lo) == 0 {
@@ -120,8 +124,14 @@ func (c *chart) words(p *canvas.Page, pl *plane) mark.Notes {
 		if !d.Strong {
 			n.Notes = append(n.Notes, pointNotes(pl, d)...)
 		}
-		if len(d.X) <= mostMarkers {
-			n.Avoid = append(n.Avoid, pl.points(d.X, d.Y)...)
+		if pts := pl.points(d.X, d.Y); len(d.X) <= mostMarkers {
+			n.Avoid = append(n.Avoid, pts...)
+			for _, s := range spans(pts, d.Lo, d.Hi, pl.sy, false) {
+				n.Dodge = append(n.Dodge, alongCurve([]mark.XY{{X: s.At, Y: s.Lo}, {X: s.At, Y: s.Hi}})...)
+			}
+			for _, s := range spans(pts, d.XLo, d.XHi, pl.sx, true) {
+				n.Dodge = append(n.Dodge, alongCurve([]mark.XY{{X: s.Lo, Y: s.At}, {X: s.Hi, Y: s.At}})...)
+			}
 		}
 	}
 	for _, r := range pl.rules {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lab/core/fault"
+	"lab/plots/canvas"
 )
 
 // meets returns the x at which y first reaches a level, with y interpolated
@@ -133,4 +134,17 @@ func dateAfter(start time.Time, days float64) string {
 		return ""
 	}
 	return start.Add(time.Duration(days * 24 * float64(time.Hour))).Format("2 Jan 2006")
+}
+
+// sortBy sorts indices by a key, ties as they were.
+func sortBy(list []int, key func(int) float64) {
+	slices.SortStableFunc(list, func(a, b int) int { return compareFloats(key(a), key(b)) })
+}
+
+// daysWords returns a number of days: "268 days", "0.4 days".
+func daysWords(days float64) string {
+	if days < 10 || days > 1e9 {
+		return canvas.Significant(days, 2) + " days"
+	}
+	return canvas.Count(int(math.Round(days))) + " days"
 }

@@ -14,8 +14,15 @@ func (c *chart) finish() {
 	}
 	c.split()
 	for _, pl := range c.planes {
-		pl.sx = newScale(pl.x, c.coords(pl, true), 0.03, false, false)
-		pl.sy = newScale(pl.y, c.coords(pl, false), 0.06, false, true)
+		padX, padY := 0.03, 0.06
+		if len(pl.cells) > 0 {
+			padX, padY = 0, 0
+		}
+		pl.sx = newScale(pl.x, c.coords(pl, true), padX, false, false)
+		pl.sy = newScale(pl.y, c.coords(pl, false), padY, false, len(pl.cells) == 0)
+		if pl.ticks != nil {
+			pl.sy.Ticks = pl.ticks
+		}
 		for _, k := range pl.curves {
 			if !k.silent && !k.derived {
 				c.count(pl, k.X, k.Y)
@@ -32,6 +39,7 @@ func (c *chart) finish() {
 		}
 	}
 	switch {
+	case c.alone:
 	case c.total == 0:
 		c.emptyWhy = "no points"
 	case c.placed == 0 && c.zeros > 0:
@@ -89,6 +97,20 @@ func (c *chart) coords(of *plane, x bool) func(func(float64)) {
 			for _, r := range pl.rules {
 				if r.Vertical == x {
 					yield(pl.axis(x).Coord(r.At))
+				}
+			}
+			for _, k := range pl.cells {
+				if x {
+					yield(k.X0)
+					yield(k.X1)
+				} else {
+					yield(k.Y0)
+					yield(k.Y1)
+				}
+			}
+			if x {
+				for _, v := range pl.reach {
+					yield(pl.axis(x).Coord(v))
 				}
 			}
 		}

@@ -31,7 +31,7 @@ type CostRoof struct {
 type CostRoofPoint struct {
 	Name      string
 	Intensity float64 // FLOP/byte
-	Rate      float64 // FLOP/s reached; NaN: not measured, drawn hollow on the first roof
+	Rate      float64 // FLOP/s reached; 0 or NaN: not measured, drawn hollow on its roof
 	Roof      int     // number of the roof it runs below
 }
 
@@ -64,7 +64,7 @@ func CostRoofline(d CostRooflineData, o Options) (fig *Figure, err error) {
 	}
 	pl := &plane{x: Quantity{Name: "intensity", Title: "arithmetic intensity", Unit: "FLOP/byte", Log: true},
 		y: Quantity{Name: "rate", Title: "rate", Unit: "FLOP/s", Log: true}}
-	c := &chart{figure: costRooflineName, planes: []*plane{pl}, basis: d.CostBasis, begin: "Roofs of devices and the work below them", title: d.finding()}
+	c := &chart{figure: costRooflineName, planes: []*plane{pl}, alone: true, basis: d.CostBasis, begin: "Roofs of devices and the work below them", title: d.finding()}
 	lo, hi := d.extent()
 	for i, r := range d.Roofs {
 		x := []float64{lo, r.ridge(), hi}
@@ -84,7 +84,7 @@ func CostRoofline(d CostRooflineData, o Options) (fig *Figure, err error) {
 			if p.Roof != i || !defined(p.Intensity) {
 				continue
 			}
-			rate, hollow := p.Rate, !defined(p.Rate)
+			rate, hollow := p.Rate, !defined(p.Rate) || p.Rate == 0
 			if hollow {
 				rate = d.Roofs[i].at(p.Intensity)
 				computed++
@@ -147,8 +147,8 @@ func (d CostRooflineData) check() error {
 		switch {
 		case p.Roof < 0 || p.Roof >= len(d.Roofs):
 			return badNumber(costRooflineName, where, "roof %d does not exist, there are %d", p.Roof, len(d.Roofs))
-		case p.Intensity <= 0 && defined(p.Intensity) || p.Rate <= 0 && defined(p.Rate):
-			return badNumber(costRooflineName, where, "an intensity of %v and a rate of %v are not above zero", p.Intensity, p.Rate)
+		case p.Intensity <= 0 && defined(p.Intensity) || p.Rate < 0:
+			return badNumber(costRooflineName, where, "an intensity of %v or a rate of %v is not above zero", p.Intensity, p.Rate)
 		case defined(p.Intensity) && defined(p.Rate) && p.Rate > aboveRoof*d.Roofs[p.Roof].at(p.Intensity):
 			return badNumber(costRooflineName, where, "%.4g FLOP/s is above its roof of %.4g", p.Rate, d.Roofs[p.Roof].at(p.Intensity)).
 				Fix("check the bytes counted, and that the peak is the dense one of this arithmetic")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -175,6 +176,9 @@ func (s *stack) draw(o Options) (*Figure, error) {
 func (s *stack) legend() []canvas.Key {
 	var keys []canvas.Key
 	for i, name := range s.parts {
+		if !slices.ContainsFunc(s.bars, func(b CostBar) bool { return b.Values[i] > 0 && defined(b.Values[i]) }) {
+			continue // drawn nowhere
+		}
 		keys = append(keys, canvas.Key{Words: name, Draw: func(p *canvas.Page, r vg.Rectangle) {
 			fill, hatching := fillOf(p.Theme(), i)
 			p.Fill(r, fill)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"lab/plots/canvas"
 )
@@ -55,7 +57,11 @@ func (c *chart) describe() string {
 		}
 		for _, d := range pl.dots {
 			if said++; said <= mostDescribed {
-				b.WriteString(pl.extent(strings.TrimSpace(d.name+" "+d.kind), d.X, d.Y))
+				name := d.name
+				if d.kind != name {
+					name = strings.TrimSpace(name + " " + d.kind)
+				}
+				b.WriteString(pl.extent(name, d.X, d.Y))
 			}
 		}
 	}
@@ -164,13 +170,8 @@ func amountWords(v float64, unit string) string {
 	return text + "\u00a0" + unit
 }
 
-// between returns an interval in words, "" without one.
-func between(lo, hi float64) string {
-	switch {
-	case math.IsNaN(lo) || math.IsNaN(hi):
-		return ""
-	case math.IsInf(hi, 1):
-		return canvas.Significant(lo, 3) + " to never"
-	}
-	return canvas.Significant(lo, 3) + " to " + canvas.Significant(hi, 3)
+// sentence begins words with a capital.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }

@@ -124,7 +124,7 @@ func exampleFrontier(names ...string) CostFrontierData {
 				ms *= 0.55
 			}
 			s.Batch, s.PerUser = append(s.Batch, b), append(s.PerUser, 1000/ms)
-			s.Y, s.Full = append(s.Y, 2.5/3600/(1000*b/ms)*1e6), append(s.Full, b > 256)
+			s.Y, s.Fits = append(s.Y, 2.5/3600/(1000*b/ms)*1e6), append(s.Fits, b <= 256)
 		}
 		d.Series = append(d.Series, s)
 	}
@@ -139,4 +139,125 @@ func exampleRoofline() CostRooflineData {
 	}
 	d.Points = append(d.Points, CostRoofPoint{"prefill 2048", 2000, 610e12, 0}, CostRoofPoint{"decode attention", 4, 9.1e12, 0}, CostRoofPoint{"decode, batch 8", 8, 12e12, 1})
 	return d
+}
+
+func exampleQuality(names ...string) CostQualityData {
+	if len(names) == 0 {
+		names = []string{"vote of n", "best of n", "beam"}
+	}
+	d := CostQualityData{Quality: Quantity{Name: "accuracy", Unit: "share"}, Unit: "FLOP", Seeds: 5, Interval: "95 % over seeds",
+		CostBasis: CostBasis{Formulas: []string{"F20", "F21", "F22"}, Conventions: exampleBasis.Conventions}}
+	for i, n := range names {
+		s := CostQualitySeries{Name: n}
+		for _, k := range []float64{1, 2, 4, 8, 16} {
+			judge := 1 + 0.4*float64(i%2)
+			s.Cost = append(s.Cost, 3e12*k*judge)
+			q := 0.42 + (0.10+0.04*float64(i%3))*math.Log2(k) - 0.012*float64(i%3)*math.Pow(math.Log2(k), 2) - 0.02*float64(i%3)
+			s.Quality = append(s.Quality, q)
+			s.Lo, s.Hi = append(s.Lo, q-0.03), append(s.Hi, q+0.025)
+			s.N = append(s.N, fmt.Sprint(k))
+		}
+		d.Series = append(d.Series, s)
+	}
+	return d
+}
+
+func exampleBill() CostBillData {
+	d := CostBillData{Unit: "USD", PriceDate: "2026-11-30", Parts: []string{"new prompt", "cached", "write", "output", "reasoning", "rejected", "judge"},
+		CostBasis: CostBasis{Formulas: []string{"F16", "F20"}, Conventions: "list prices, input and output"}}
+	d.Bars = []CostBar{
+		{Name: "greedy", Values: []float64{0.0016, 0, 0, 0.0040, 0, 0, 0}},
+		{Name: "cached prompt", Values: []float64{0.0002, 0.00014, 0, 0.0040, 0, 0, 0}, Total: 0.0044},
+		{Name: "best of 4", Values: []float64{0.0016, 0, 0, 0.0040, 0, 0.0120, 0.0031}},
+		{Name: "reasoning", Values: []float64{0.0016, 0, 0, 0.0040, 0.0180, 0, 0}},
+	}
+	return d
+}
+
+func exampleGrowth() CostGrowthData {
+	d := CostGrowthData{Start: "2026-01-01", Products: []CostProduct{{"chat product", 0.08, 210}, {"internal tool", -0.02, 900}},
+		CostBasis: CostBasis{Formulas: []string{"F28", "F29"}, Conventions: exampleBasis.Conventions}}
+	for _, q := range []float64{2e11, 2e10, 4e9} {
+		l := CostGrowthLevel{Name: fmt.Sprintf("%.3gG tokens/day", q/1e9)}
+		for g := -0.3; g < 0.405; g += 0.01 {
+			rate := math.Log1p(g) / 30.4
+			x := rate * 45e12 / q
+			days := math.Log1p(x) / rate
+			if math.Abs(rate) < 1e-9 {
+				days = 45e12 / q
+			}
+			if x <= -1 {
+				days = math.Inf(1)
+			}
+			l.Growth, l.Days = append(l.Growth, g), append(l.Days, days)
+		}
+		d.Levels = append(d.Levels, l)
+	}
+	return d
+}
+
+func exampleOptimum(sets int) CostOptimumData {
+	d := CostOptimumData{Quality: "loss of a 13 B model trained to its optimum", CostBasis: CostBasis{Formulas: []string{"F24", "F25", "F26", "F27"}, Conventions: "6 N D + 2 N Q"}}
+	for i := range sets {
+		const a, b = 406.4, 410.7
+		alpha, beta := 0.336+0.006*float64(i), 0.283+0.02*float64(i)
+		n0 := 13e9
+		d0 := math.Pow(beta*b*math.Pow(n0, alpha)/(alpha*a), 1/beta)
+		loss := a*math.Pow(n0, -alpha) + b*math.Pow(d0, -beta)
+		p := CostOptimumPanel{Name: []string{"Hoffmann 2022", "Besiroglu 2024", "third set"}[i%3], Params: n0, FLOP: 6 * n0 * d0}
+		if i > 2 {
+			p.Name += fmt.Sprint(" ", i)
+		}
+		for _, q := range []float64{1e11, 2e12, 1e13} {
+			k := CostOptimumCurve{Name: fmt.Sprintf("%gT tokens served", q/1e12), Params: logSpace(1.5e9, 4e10, 80)}
+			k.FLOP = mapped(k.Params, func(n float64) float64 {
+				rest := loss - a*math.Pow(n, -alpha)
+				if rest <= 0 {
+					return math.NaN()
+				}
+				t := math.Pow(b/rest, 1/beta)
+				return 6*n*t + 2*n*q
+			})
+			p.Curves = append(p.Curves, k)
+		}
+		d.Panels = append(d.Panels, p)
+	}
+	return d
+}
+
+func exampleSpeculative() CostSpeculativeData {
+	d := CostSpeculativeData{CostBasis: CostBasis{Formulas: []string{"F17", "F18", "F19"}, Conventions: "independent acceptance, draft step 0.1 of a target step"}}
+	for a := 0; a <= 20; a++ {
+		d.Alpha = append(d.Alpha, float64(a)/20)
+	}
+	for g := 1; g <= 10; g++ {
+		d.Gamma = append(d.Gamma, float64(g))
+	}
+	for i, v := range []func(float64) float64{func(float64) float64 { return 1 }, func(float64) float64 { return 2 }, func(g float64) float64 { return g + 1 }} {
+		p := CostSpeculativePanel{Name: []string{"v = 1", "v = 2", "v = γ + 1"}[i]}
+		for _, g := range d.Gamma {
+			row := mapped(d.Alpha, func(a float64) float64 {
+				e := g + 1
+				if a < 1 {
+					e = (1 - math.Pow(a, g+1)) / (1 - a)
+				}
+				return e / (0.1*g + v(g))
+			})
+			p.Speedup = append(p.Speedup, row)
+		}
+		d.Panels = append(d.Panels, p)
+	}
+	d.Panels[0].Measured = []CostSpeculativePoint{{"tiny", 0.72, 4, 1.9}}
+	return d
+}
+
+func exampleDrivers() CostDriversData {
+	return CostDriversData{Outcome: Quantity{Name: "crossover", Unit: "tokens", Log: true}, Median: 45e12,
+		Factors: []CostFactor{
+			{"recomputation in training", 45e12, 60e12, "none", "full", true},
+			{"serving MFU", 9e12, 67e12, "0.04", "0.30", false},
+			{"training MFU", 60e12, 36e12, "0.30", "0.50", false},
+			{"price of a chip hour", 33e12, 58e12, "USD 1.9", "USD 3.4", false},
+			{"served model", 45e12, math.Inf(1), "same", "distilled", true},
+		}, CostBasis: CostBasis{Formulas: []string{"F28", "F33"}, Conventions: exampleBasis.Conventions}}
 }

@@ -12,7 +12,6 @@ import (
 	"lab/core/cost/steptime"
 	"lab/core/experiment"
 	"lab/core/fault"
-	"lab/core/machine"
 	"lab/core/plugin/bench"
 	"lab/core/profile"
 )
@@ -68,18 +67,15 @@ func (g *gridFlags) check(cmd *cobra.Command) error {
 // runGrid measures a grid of every model, one after the other.
 func (b *throughputFlags) runGrid(s *settings, cmd *cobra.Command, refs []string) error {
 	r := &gridReport{Schema: "lab/bench-grid/1", Models: []*profile.Report{}}
-	rates, path, err := machine.Find()
-	switch {
-	case err != nil:
-		r.Notes = append(r.Notes, err.Error())
-	case rates == nil:
-		r.Notes = append(r.Notes, fmt.Sprintf("there are no floors: %s is not there; lab cost calibrate measures this machine", path))
+	rates, why := machineRates()
+	if rates == nil {
+		r.Notes = append(r.Notes, "there are no floors: "+why)
 	}
 	opt := profile.Options{Form: b.grid.form, At: rates, GridOptions: bench.GridOptions{Context: b.grid.context, Batch: b.opt.Batch, Repeat: b.opt.Repeat, Seed: b.grid.seed}}
 	if cmd.Flags().Changed("generate") {
 		opt.Steps = b.opt.Generate
 	}
-	err = s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {
+	err := s.with(cmd, []string{"models"}, func(ctx context.Context, session *experiment.Session) error {
 		subjects, err := b.open(ctx, session, refs, &throughputReport{})
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"path/filepath"
 
 	"lab/core/cost/costmod"
@@ -14,9 +15,10 @@ import (
 )
 
 // scriptModules are the modules that scripts and cells of notebooks can import.
-func scriptModules(env *std.Env, figures *plotmod.Env, tables *tablemod.Env) []script.Module {
+// Progress of measurements goes to errOut.
+func scriptModules(env *std.Env, figures *plotmod.Env, tables *tablemod.Env, errOut io.Writer) []script.Module {
 	env.Table = tables.Object
-	return []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv())}
+	return []script.Module{std.Module(env), plotmod.Module(figures), tablemod.Module(tables), statsmod.Module(), costmod.Module(costEnv(tables.Object, errOut))}
 }
 
 // cellPlace is where the cells of one notebook, kernel or prompt work.
@@ -26,6 +28,7 @@ type cellPlace struct {
 	out    string // where figures, tables and sweeps are saved
 	seed   uint64
 	track  func(label string, total int) (func(finished, tokens int), func())
+	errOut io.Writer
 	stop   func() // says that a sweep finishes the samples under way
 }
 
@@ -33,6 +36,6 @@ type cellPlace struct {
 func newCells(session *experiment.Session, at cellPlace) (*cells.Session, error) {
 	env := &std.Env{Session: session, Seed: at.seed, Track: at.track,
 		Sweeps: &std.Sweeps{Folder: filepath.Join(at.out, runsFolder), Script: at.name, Lab: version, Stopping: at.stop}}
-	modules := scriptModules(env, &plotmod.Env{Folder: at.out, Version: version}, &tablemod.Env{Script: at.folder, Folder: at.out})
+	modules := scriptModules(env, &plotmod.Env{Folder: at.out, Version: version}, &tablemod.Env{Script: at.folder, Folder: at.out}, at.errOut)
 	return cells.New(cells.Config{Modules: modules, Folder: at.folder})
 }

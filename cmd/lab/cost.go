@@ -36,7 +36,8 @@ front of shipped ones of the same name, and every command says so.`,
 	f := cmd.PersistentFlags()
 	f.StringArrayVar(&c.files, "tables", nil, "file with hardware, models, prices or training runs of your own; may be repeated, the last one wins")
 	f.StringVar(&c.asOf, "as-of", "", `day for which prices are wanted, as "2026-01-31" (default today)`)
-	cmd.AddCommand(costHardwareCommand(c), costModelsCommand(c), costPricesCommand(c), costVerifyCommand(), costEstimateCommand(c), costBreakevenCommand(c), costFrontierCommand(c), costFitCommand(), costCalibrateCommand(s))
+	cmd.AddCommand(costHardwareCommand(c), costModelsCommand(c), costPricesCommand(c), costVerifyCommand(), costEstimateCommand(c), costBreakevenCommand(c),
+		costFrontierCommand(c), costFitCommand(), costYieldCommand(c), costCalibrateCommand(s))
 	return cmd
 }
 

@@ -60,6 +60,9 @@ work can only hide what the machine can do. Measure on a quiet machine.`,
 			return writeJSON(cmd.OutOrStdout(), r)
 		}
 		writeRates(cmd.OutOrStdout(), r)
+		if r.Busy() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: %.1f threads wanted to run before: measure with --again on a quiet machine\n", *r.Load)
+		}
 		return nil
 	}
 	return cmd
@@ -79,7 +82,7 @@ func calibrated(ctx context.Context, errOut io.Writer, again bool, opt machine.O
 			Fix("--again measures anew")
 	}
 	line := &testLine{what: "calibrate", unit: "passes", out: errOut, terminal: newProgress(errOut).terminal, last: time.Now()}
-	opt.Now, opt.Progress = time.Now(), func(done, total int) { line.show(done, total, "the next rate") }
+	opt.Now, opt.Progress = time.Now(), line.show
 	r, err = machine.Measure(ctx, opt)
 	line.clear()
 	if err != nil {

@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +32,8 @@ func costEstimateCommand(c *costFlags) *cobra.Command {
 	f := &servingFlags{}
 	var prompt, cached, output, samples, batch int64
 	var attention, price string
-	var batchPrice bool
+	var batchPrice, judge bool
+	draft := map[string]string{}
 	cmd := &cobra.Command{
 		Use:   "estimate [MODEL]",
 		Short: "Compute what a request costs: FLOP, bytes, seconds, joules and money",
@@ -39,7 +44,9 @@ says why; it is never zero. A batch that does not fit into the memory is an erro
 that says by how much and what would.` + uncertainHelp,
 		Example: `  lab cost estimate llama-3-8b --prompt 1000 --output 200 --hardware h100
   lab cost estimate llama-3-70b --prompt 1000 --output 200 --hardware h100 --chips 4 --batch 16 \
-      --compute 0.5 --weights 0.6..0.8 --cache 0.3..0.5 --usd-per-hour 2..3 --load 0.7 --pue 1.2`,
+      --compute 0.5 --weights 0.6..0.8 --cache 0.3..0.5 --usd-per-hour 2..3 --load 0.7 --pue 1.2
+  lab cost estimate llama-3-8b --prompt 1000 --output 200 --hardware h100 --draft acceptance=0.7,length=4,cost=0.05
+  lab cost estimate llama-3-8b --prompt 1000 --output 200 --samples 8 --judge`,
 		Args: oneModel("lab cost estimate llama-3-8b --prompt 1000 --output 200 --hardware h100"),
 	}
 	x := cmd.Flags()
@@ -48,6 +55,8 @@ that says by how much and what would.` + uncertainHelp,
 	x.Int64Var(&cached, "cached", 0, "tokens of the prompt before them that a cache holds")
 	x.Int64Var(&samples, "samples", 1, "completions of the prompt, as for best-of-n or a vote")
 	x.Int64Var(&batch, "batch", 0, "sequences that decode together (default those of the request)")
+	x.BoolVar(&judge, "judge", false, "each completion is scored once, with its prompt, by the same model")
+	x.StringToStringVar(&draft, "draft", nil, "speculative decoding: acceptance, length and cost (seconds of a draft step over those of the model's), and if need be operations and verify")
 	x.StringVar(&attention, "attention", "causal", "how prefill counts it: the causal half, or the full square")
 	x.StringVar(&price, "price", "", "list price, a name of lab cost prices")
 	x.BoolVar(&batchPrice, "batch-price", false, "the prices of the provider's batch endpoint")
@@ -67,7 +76,12 @@ that says by how much and what would.` + uncertainHelp,
 			batch = samples
 		}
 		q := r.Request(prompt, cached, output, samples, batch, f.of())
-		q.Batched = batchPrice
+		q.Batched, q.Judge = batchPrice, judge
+		if x.Changed("draft") {
+			if q.Draft, err = readDraft(draft); err != nil {
+				return err
+			}
+		}
 		switch attention {
 		case "causal":
 		case "full":
@@ -102,4 +116,32 @@ that says by how much and what would.` + uncertainHelp,
 		return nil
 	}
 	return cmd
+}
+
+// readDraft reads the pairs of --draft.
+func readDraft(pairs map[string]string) (*cost.Draft, error) {
+	d := &cost.Draft{Verify: 1}
+	length := math.NaN()
+	names := []string{"acceptance", "length", "cost", "operations", "verify"}
+	to := map[string]*float64{"acceptance": &d.Accept, "length": &length, "cost": &d.Cost, "operations": &d.OpRatio, "verify": &d.Verify}
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if to[name] == nil {
+			return nil, fault.Unknown("lab cost estimate: --draft", "setting", name, names)
+		}
+		v, err := strconv.ParseFloat(pairs[name], 64)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "lab cost estimate", "--draft", "%s is %s, no number", name, fault.Quote(pairs[name], 40))
+		}
+		*to[name] = v
+	}
+	for _, name := range names[:3] {
+		if _, ok := pairs[name]; !ok {
+			return nil, fault.New(fault.Usage, "lab cost estimate", "--draft", "%s is missing", name).Fix("for example: --draft acceptance=0.7,length=4,cost=0.05")
+		}
+	}
+	if length != math.Trunc(length) || math.Abs(length) > 1<<20 {
+		return nil, fault.New(fault.Usage, "lab cost estimate", "--draft", "length = %g is no number of tokens", length)
+	}
+	d.Length = int64(length)
+	return d, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"lab/core/cost"
 	"lab/core/fault"
-	tablefile "lab/core/table"
+	columns "lab/core/table"
 )
 
 // costFitReport is the answer of lab cost fit; docs/json.md describes its JSON form.
@@ -87,7 +87,7 @@ bandwidths too; they are not the same, and one efficiency does not describe a de
 			if err != nil {
 				return err
 			}
-			r.Predictions = append(r.Predictions, fitAtJSON{context, p.Seconds, real(p.Lo), real(p.Hi), p.Extrapolated})
+			r.Predictions = append(r.Predictions, fitAtJSON{context, p.Seconds, finiteOrNull(p.Lo), finiteOrNull(p.Hi), p.Extrapolated})
 		}
 		if *asJSON {
 			return writeJSON(cmd.OutOrStdout(), r)
@@ -103,7 +103,7 @@ func readTimes(path string) (context, seconds []float64, err error) {
 	bad := func(problem string, args ...any) *fault.Error {
 		return fault.New(fault.Data, "cost fit", fault.Quote(path, 80), problem, args...)
 	}
-	t, err := tablefile.ReadFile(path, tablefile.CSV{})
+	t, err := columns.ReadFile(path, columns.CSV{})
 	if err != nil {
 		return nil, nil, err
 	}

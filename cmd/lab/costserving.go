@@ -42,8 +42,8 @@ type absentJSON struct {
 	Why  string `json:"why"`
 }
 
-// real is a number that may be infinite or undefined, which JSON writes as null.
-func real(v float64) *float64 {
+// finiteOrNull is a number that may be infinite or undefined, which JSON writes as null.
+func finiteOrNull(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
 	}
@@ -51,9 +51,9 @@ func real(v float64) *float64 {
 }
 
 func newQuantity(name string, q cost.Quantity) quantityJSON {
-	out := quantityJSON{Name: name, Value: real(q.Value), Unit: q.Unit, Formula: q.Formula, Kind: q.Kind, Note: q.Note}
+	out := quantityJSON{Name: name, Value: finiteOrNull(q.Value), Unit: q.Unit, Formula: q.Formula, Kind: q.Kind, Note: q.Note}
 	if q.HasBand() {
-		out.Lo, out.Hi = real(q.Lo), real(q.Hi)
+		out.Lo, out.Hi = finiteOrNull(q.Lo), finiteOrNull(q.Hi)
 	}
 	return out
 }
@@ -153,6 +153,12 @@ type servingFlags struct {
 }
 
 func (f *servingFlags) flags(cmd *cobra.Command) {
+	f.setupFlags(cmd)
+	f.drawFlags.flags(cmd)
+}
+
+// setupFlags are those of the setup alone, without bands.
+func (f *servingFlags) setupFlags(cmd *cobra.Command) {
 	x := cmd.Flags()
 	x.StringVar(&f.arch, "arch", "", "JSON file with an architecture of your own, in place of MODEL")
 	x.StringVar(&f.s.Hardware, "hardware", "", "device, a name of lab cost hardware; without it there are no times")
@@ -173,7 +179,6 @@ func (f *servingFlags) flags(cmd *cobra.Command) {
 	x.Var(&f.load, "load", "share of the watts that is drawn; with --pue, for energy")
 	x.Var(&f.pue, "pue", "power usage effectiveness, 1 for a bare device")
 	x.Var(&f.usdPerHour, "usd-per-hour", "of a chip (default that of the hardware's record)")
-	f.drawFlags.flags(cmd)
 }
 
 // resolve looks up what the flags name.
@@ -186,28 +191,42 @@ func (f *servingFlags) resolve(cmd *cobra.Command, args []string, c *costFlags) 
 	if err != nil {
 		return nil, nil, "", err
 	}
+	model := ""
+	if len(args) == 1 {
+		model = args[0]
+	}
+	s, err := f.setup(cmd, model)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	r, err := s.Resolve(t, day)
+	return r, t, day, err
+}
+
+// setup returns what the flags say, of a model or of --arch.
+func (f *servingFlags) setup(cmd *cobra.Command, model string) (scenario.Setup, error) {
 	s := f.s
 	for name, v := range map[string]float64{"chips": s.Chips, "bytes-per-weight": s.BytesPerWeight, "bytes-per-element": s.BytesPerElement, "usable": s.Usable, "max-context": float64(s.MaxContext)} {
 		if cmd.Flags().Changed(name) && !(v > 0) {
-			return nil, nil, "", fault.New(fault.Usage, cmd.CommandPath(), "", "--%s %g is not above 0", name, v)
+			return s, fault.New(fault.Usage, cmd.CommandPath(), "", "--%s %g is not above 0", name, v)
 		}
 	}
+	s.Model = model
 	switch {
-	case f.arch != "" && len(args) > 0:
-		return nil, nil, "", fault.New(fault.Usage, cmd.CommandPath(), "", "both a model and --arch are given")
+	case f.arch != "" && model != "":
+		return s, fault.New(fault.Usage, cmd.CommandPath(), "", "both a model and --arch are given")
 	case f.arch != "":
+		var err error
 		if s.Arch, err = readArch(f.arch); err != nil {
-			return nil, nil, "", err
+			return s, err
 		}
-	case len(args) == 1:
-		s.Model = args[0]
 	}
 	switch f.step {
 	case "split":
 	case "overlap":
 		s.Overlap = true
 	default:
-		return nil, nil, "", fault.Unknown(cmd.CommandPath(), "step model", f.step, []string{"split", "overlap"})
+		return s, fault.Unknown(cmd.CommandPath(), "step model", f.step, []string{"split", "overlap"})
 	}
 	either := func(own uncertainFlag) *cost.Uncertain {
 		if own.value != nil {
@@ -217,8 +236,7 @@ func (f *servingFlags) resolve(cmd *cobra.Command, args []string, c *costFlags) 
 	}
 	s.Compute, s.Weights, s.Cache, s.Offset = either(f.compute), either(f.weights), either(f.cache), f.offset.value
 	s.Watts, s.Load, s.PUE, s.USDPerHour = f.watts.value, f.load.value, f.pue.value, f.usdPerHour.value
-	r, err := s.Resolve(t, day)
-	return r, t, day, err
+	return s, nil
 }
 
 // readArch reads an architecture of the user's own.

@@ -33,7 +33,7 @@ type costCheckGroup struct {
 }
 
 func costVerifyCommand() *cobra.Command {
-	var all, strict bool
+	var all, strict, operations bool
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Check the cost formulas against files of reference numbers",
@@ -49,7 +49,7 @@ docs/cost.md describes the file's form.`,
 		Example: `  lab cost verify core/cost/check/testdata/*.json
   lab cost verify mine.json --all --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			if len(args) > 0 || operations {
 				return nil
 			}
 			return fault.New(fault.Usage, cmd.CommandPath(), "", "it takes files, and none were given").
@@ -59,8 +59,13 @@ docs/cost.md describes the file's form.`,
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "print every number and every published figure")
 	f.BoolVar(&strict, "strict", false, "fail when a number is not covered, too")
+	f.BoolVar(&operations, "operations", false, "list the operations that a check may name, with their inputs, instead")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if operations {
+			writeOperations(cmd.OutOrStdout())
+			return nil
+		}
 		report := &costVerifyReport{Schema: "lab/cost-verify/1", Groups: []costCheckGroup{}}
 		var files []*check.File
 		for _, path := range args { // all are read before any is run
@@ -96,6 +101,22 @@ docs/cost.md describes the file's form.`,
 		return nil
 	}
 	return cmd
+}
+
+// writeOperations lists the operations; an input in brackets may be left out.
+func writeOperations(w io.Writer) {
+	table(w, "operation | inputs", func(line func(...any)) {
+		for _, op := range check.Operations() {
+			var names []string
+			for _, in := range check.Inputs(op) {
+				if in.Optional {
+					in.Name = "[" + in.Name + "]"
+				}
+				names = append(names, in.Name)
+			}
+			line(op, strings.Join(names, " "))
+		}
+	})
 }
 
 func readCostChecks(path string) (*check.File, error) {

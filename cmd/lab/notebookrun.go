@@ -176,7 +176,7 @@ func (f *notebookFlags) each(s *settings, cmd *cobra.Command, files []string, va
 // run runs one notebook, whose cells save into the folder out.
 func (f *notebookFlags) run(ctx context.Context, cmd *cobra.Command, session *experiment.Session, path, out string, n *notebook.Notebook) error {
 	shown := newProgress(cmd.ErrOrStderr())
-	c, err := newCells(session, cellPlace{name: strings.TrimSuffix(filepath.Base(path), ".ipynb"), folder: filepath.Dir(path), out: out, seed: f.seed,
+	c, err := newCells(session, cellPlace{errOut: cmd.ErrOrStderr(), name: strings.TrimSuffix(filepath.Base(path), ".ipynb"), folder: filepath.Dir(path), out: out, seed: f.seed,
 		track: func(label string, total int) (func(finished, tokens int), func()) {
 			t := shown.Start(label, total)
 			return t.Step, t.Done

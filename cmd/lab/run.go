@@ -194,7 +194,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 		}
 	}}
 	runner, err := script.New(script.Config{
-		Modules: scriptModules(env, figures, tables),
+		Modules: scriptModules(env, figures, tables, cmd.ErrOrStderr()),
 		Out:     cmd.OutOrStdout(),
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})

@@ -220,11 +220,12 @@ type sampleJSON struct {
 	PromptTokens int    `json:"prompt_tokens"`
 	Failure      string `json:"failure,omitempty"`
 	trace.Sample
+	Cost *trace.Cost `json:"cost,omitempty"`
 }
 
 func runsExportCommand() *cobra.Command {
 	var out string
-	var steps bool
+	var steps, costs bool
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write the samples of a run as JSON, one a line",
@@ -235,6 +236,7 @@ tables of a complete run themselves: docs/runs.md.`,
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
 	cmd.Flags().BoolVar(&steps, "steps", false, "with what happened at every token")
+	cmd.Flags().BoolVar(&costs, "costs", false, "with what every sample took, which differs from run to run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := openRun(args[0])
 		if err != nil {
@@ -248,6 +250,9 @@ tables of a complete run themselves: docs/runs.md.`,
 				line.Sample.Sample = uint64(r.Sample)
 				if !steps {
 					line.Steps = nil
+				}
+				if costs {
+					line.Cost = r.Cost
 				}
 				return e.Encode(line)
 			})

@@ -174,9 +174,9 @@ func (r *ranges) fail(problem, fix string) {
 }
 
 // attended refuses a context that is empty or longer than the model's.
-func (a *Arch) attended(g *guard, name string, context int64) {
-	g.atLeast(name, context, 1)
+func (a *Arch) attended(g *guard, context int64) {
+	g.atLeast("context", context, 1)
 	if a.MaxContext > 0 && context > int64(a.MaxContext) {
-		g.refuse("shorten it, or use a model made for more", "%s = %d tokens is beyond the model's context of %d", name, context, a.MaxContext)
+		g.refuse("shorten it, or use a model made for more", "context = %d tokens is beyond the model's context of %d", context, a.MaxContext)
 	}
 }

@@ -5,15 +5,13 @@ import "math"
 // Format is the bytes of one element of each kind. Each must be given: a model is
 // not served in the format it was trained in.
 type Format struct {
-	Weight     float64 // w, bytes per weight
-	Cache      float64 // q, bytes per cached element; see [CacheElement]
-	Activation float64 // a, bytes per activation; used for reads of embedding rows
+	Weight float64 // w, bytes per weight
+	Cache  float64 // q, bytes per cached element; see [CacheElement]
 }
 
 func (f Format) check(g *guard) {
 	g.positive("bytes per weight", f.Weight)
 	g.positive("bytes per cached element", f.Cache)
-	g.positive("bytes per activation", f.Activation)
 }
 
 // CacheElement returns the bytes of one quantised cache element: bits/8 and the
@@ -59,7 +57,7 @@ func (a *Arch) cachePerToken() float64 {
 // layers with a window hold min(c, window).
 func (a *Arch) Cache(context, batch int64, bytesPerElement float64) (float64, error) {
 	g := guarded("cache bytes")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.atLeast("batch", batch, 1)
 	g.positive("bytes per cached element", bytesPerElement)
 	if err := a.usable(g); err != nil {
@@ -139,14 +137,14 @@ type StepBytes struct {
 	Weights    float64 // w M*, the embedding table excluded
 	CacheRead  float64 // B c kv, windows counted
 	CacheWrite float64 // B kv
-	Embedding  float64 // B d a: the rows looked up
+	Embedding  float64 // B d w: the rows looked up
 }
 
 // StepBytes returns the bytes of a decode step of batch sequences at a context
 // of that many tokens each, itself included (F7).
 func (a *Arch) StepBytes(context, batch int64, f Format, r Routing) (StepBytes, error) {
 	g := guarded("step bytes")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.atLeast("batch", batch, 1)
 	f.check(g)
 	if err := a.usable(g); err != nil {
@@ -160,7 +158,7 @@ func (a *Arch) stepBytes(context, batch float64, f Format, r Routing) StepBytes 
 		Weights:    f.Weight * a.touched(r, batch),
 		CacheRead:  batch * a.cached(context) * f.Cache,
 		CacheWrite: batch * a.cachePerToken() * f.Cache,
-		Embedding:  batch * float64(a.Model) * f.Activation,
+		Embedding:  batch * float64(a.Model) * f.Weight,
 	}
 }
 

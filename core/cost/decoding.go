@@ -174,9 +174,12 @@ func PassAtK(n, c, k int64) (float64, error) {
 	if n-c < k {
 		return 1, nil
 	}
+	// The ratio is Π (1 − k/i) over the last c numbers up to n, and the same with c and
+	// k exchanged: the shorter of the two.
+	few, other := min(c, k), max(c, k)
 	miss := 1.0
-	for i := n - c + 1; i <= n; i++ {
-		miss *= 1 - float64(k)/float64(i)
+	for i := n - few + 1; i <= n; i++ {
+		miss *= 1 - float64(other)/float64(i)
 	}
 	return g.of(1 - miss)
 }

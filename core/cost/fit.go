@@ -59,6 +59,11 @@ func FitLine(context, seconds []float64, level float64) (Line, error) {
 		return Line{}, g.err
 	}
 	l.Intercept, l.Slope = stat.LinearRegression(context, seconds, nil, false)
+	g.finite("intercept", l.Intercept)
+	g.finite("slope", l.Slope)
+	if g.err != nil {
+		return Line{}, g.err
+	}
 	l.mean = stat.Mean(context, nil)
 	rss, n := 0.0, float64(l.N)
 	residuals := make([]float64, l.N)

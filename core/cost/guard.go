@@ -39,7 +39,7 @@ func (g *guard) refuse(fix, problem string, args ...any) {
 	if g.err == nil {
 		g.err = fault.New(fault.Usage, g.op, "", problem, args...)
 		if fix != "" {
-			g.err.Fix("%s", fix)
+			g.err = g.err.Fix("%s", fix)
 		}
 	}
 }

@@ -32,13 +32,13 @@ func (a *Arch) Prompt(p Prefill, chunk int64, s Serving) (float64, error) {
 	g.atLeast("chunk", chunk, 0)
 	g.atLeast("prompt", p.New, 1)
 	g.atLeast("cached prefix", p.Cached, 0)
-	a.attended(g, "context", p.New+p.Cached)
+	a.attended(g, p.New+p.Cached)
 	s.Format.check(g)
 	if chunk == 0 {
 		chunk = p.New
 	}
-	if g.err == nil && (p.New-1)/chunk+1 > mostChunks {
-		g.refuse("use larger chunks", "%d tokens in chunks of %d are more than %d steps", p.New, chunk, mostChunks)
+	if steps := (p.New - 1) / max(1, chunk); g.err == nil && (steps >= mostChunks || steps*int64(len(a.Layers)) > 256*mostChunks) {
+		g.refuse("use larger chunks", "%d tokens in chunks of %d are too many steps to add up", p.New, chunk)
 	}
 	if err := a.usable(g); err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ func (a *Arch) PrefillWork(p Prefill, f Format, r Routing) (Work, error) {
 }
 
 // mostChunks bounds the steps of one prefill that are added up.
-const mostChunks = 1 << 20
+const mostChunks = 1 << 16
 
 // E2E returns the seconds of a whole request (F13): TTFT + (T−1) TPOT. T counts
 // tokens by the model's own ids.

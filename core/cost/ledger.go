@@ -1,7 +1,5 @@
 package cost
 
-import "fmt"
-
 // Ledger is the tokens of one request, or a sum over requests, each counted
 // once and by the model's own ids. Cost functions consume it, whether they
 // answer in operations or in money.
@@ -128,9 +126,4 @@ func (a *Arch) Operations(l Ledger, c Convention) (Operations, error) {
 		}
 	}
 	return o, nil
-}
-
-// String names the counts that are not 0, for messages.
-func (l Ledger) String() string {
-	return fmt.Sprintf("prompt %d new, %d cached, %d written; output %d, reasoning %d; wasted %d", l.Prompt, l.Cached, l.Written, l.Output, l.Reasoning, l.Wasted)
 }

@@ -30,7 +30,7 @@ type Fit struct {
 // with N all parameters. memory is of all chips together.
 func (a *Arch) MaxBatch(context int64, memory, usable float64, f Format) (Fit, error) {
 	g := guarded("memory")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	g.positive("memory", memory)
 	g.share("usable share", usable)
 	f.check(g)

@@ -83,7 +83,7 @@ func (a *Arch) attention(p, n float64, c Convention) float64 {
 // does not hold for sparse attention or early exit, and padding is not in it.
 func (a *Arch) Decode(context int64, c Convention) (float64, error) {
 	g := guarded("decode FLOP")
-	a.attended(g, "context", context)
+	a.attended(g, context)
 	if err := a.usable(g); err != nil {
 		return 0, err
 	}
@@ -102,7 +102,7 @@ func (a *Arch) DecodeRun(start, n int64, c Convention) (float64, error) {
 	g.atLeast("start", start, 0)
 	g.atLeast("steps", n, 0)
 	if n > 0 {
-		a.attended(g, "context", start+n)
+		a.attended(g, start+n)
 	}
 	if err := a.usable(g); err != nil {
 		return 0, err
@@ -127,7 +127,7 @@ func (a *Arch) Prefill(p Prefill, c Convention) (float64, error) {
 	g := guarded("prefill FLOP")
 	g.atLeast("prompt", p.New, 1)
 	g.atLeast("cached prefix", p.Cached, 0)
-	a.attended(g, "context", p.New+p.Cached)
+	a.attended(g, p.New+p.Cached)
 	if err := a.usable(g); err != nil {
 		return 0, err
 	}

@@ -76,7 +76,7 @@ func TestCrossoversSitWhereBothSidesAreEqual(t *testing.T) {
 				sum += x.perPosition(Convention{}) * w
 			}
 			near(t, "attention against weights", sum, m, rounding)
-			f := Format{Weight: 2, Cache: 1, Activation: 2}
+			f := Format{Weight: 2, Cache: 1}
 			for _, b := range []int64{1, 8} {
 				c := got(t)(a.CacheCrossover(b, f))
 				near(t, "cache against weights", float64(b)*a.cached(c)*f.Cache, f.Weight*a.touched(Expected, float64(b)), rounding)

@@ -160,6 +160,34 @@ func (a *Arch) StepWork(context, batch int64, f Format, r Routing) (Work, error)
 	}, nil
 }
 
+// StepsWork returns what n decode steps after a context of start tokens do
+// together: the sum of [Arch.StepWork] at start+1 to start+n, in closed form.
+func (a *Arch) StepsWork(start, n, batch int64, f Format, r Routing) (Work, error) {
+	g := guarded("step bytes")
+	g.atLeast("start", start, 0)
+	g.atLeast("steps", n, 0)
+	g.atLeast("batch", batch, 1)
+	if n > 0 {
+		a.attended(g, start+n)
+	}
+	f.check(g)
+	if err := a.usable(g); err != nil {
+		return Work{}, err
+	}
+	steps, b := float64(n), float64(batch)
+	w := Work{
+		Linear:    steps * 2 * b * a.counts().matmul,
+		Attention: b * a.attention(float64(start), steps, Convention{Absorbed: true}),
+		Weights:   steps * f.Weight * a.touched(r, b),
+		Cache:     steps * b * (a.cachePerToken()*f.Cache + float64(a.Model)*f.Weight),
+	}
+	for i := range a.Layers {
+		t := &a.Layers[i].Attention
+		w.Cache += b * t.cacheElements() * f.Cache * t.attend(float64(start), steps)
+	}
+	return w, nil
+}
+
 // Stream returns the seconds to read bytes once from the memory of all chips
 // (F9): bytes/(n W).
 func Stream(bytes, bandwidth, chips float64) (float64, error) {

@@ -119,11 +119,11 @@ func MonteCarlo(inputs []Uncertain, n int, run uint64, f func([]float64) (float6
 	if g.err != nil {
 		return Spread{}, g.err
 	}
-	stream := seed.New(run, []byte("cost"))
+	stream, lane := seed.New(run, []byte("cost")), seed.Lane("cost", 0)
 	x, u, values := make([]float64, len(inputs)), [1]float64{}, make([]float64, n)
 	for i := range values {
 		for j := range inputs {
-			stream.Uniforms(u[:], uint64(i), uint64(j), seed.Lane("cost", 0))
+			stream.Uniforms(u[:], uint64(i), uint64(j), lane)
 			x[j] = inputs[j].Quantile(min(max(u[0], 1.0/(1<<53)), 1-1.0/(1<<53)))
 		}
 		v, err := f(x)

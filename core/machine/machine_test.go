@@ -75,6 +75,17 @@ func TestARateIsThatOfTheLargestBufferNotAbove(t *testing.T) {
 	}
 }
 
+func TestBusy(t *testing.T) {
+	for load, want := range map[float64]bool{0: false, 2: false, 2.1: true} {
+		if r := (&Rates{Cores: 4, Load: &load}); r.Busy() != want {
+			t.Errorf("load %g on 4 cores: %t", load, !want)
+		}
+	}
+	if (&Rates{Cores: 1}).Busy() {
+		t.Error("an unknown load is no load")
+	}
+}
+
 func TestMeasureRefusesAndStops(t *testing.T) {
 	for name, o := range map[string]Options{"threads": {Threads: -1}, "passes": {Passes: -1}, "time": {Each: -1}, "buffer": {Largest: 1}} {
 		if _, err := Measure(context.Background(), o); fault.KindOf(err) != fault.Usage {

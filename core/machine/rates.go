@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -62,6 +63,10 @@ type Rates struct {
 	Load *float64 `json:"load,omitempty"`
 }
 
+// Busy reports whether other work may have hidden what the machine can do: more
+// threads than half its cores wanted to run before.
+func (r *Rates) Busy() bool { return r.Load != nil && *r.Load > float64(r.Cores)/2 }
+
 // BytesPerSecond returns a rate that reading a working set of so many bytes over
 // and over does not exceed: that of the largest buffer not larger than it, since
 // what is larger is not read faster. Below the smallest buffer it is that one's.
@@ -88,12 +93,12 @@ func (r *Rates) PerSecond() float64 {
 // Options say how a machine is measured; the zero value will do.
 type Options struct {
 	Threads int           // 0: one a core
-	Passes  int           // of every measurement; 0: 7
-	Each    time.Duration // time of a pass of arithmetic; 0: 50 ms
+	Passes  int           // of every measurement; 0: 15
+	Each    time.Duration // time of a pass of arithmetic; 0: 20 ms
 	Largest int64         // bytes of the largest buffer; 0: 512 MiB
 	Now     time.Time     // the day of the record
-	// Progress is told how many passes are done.
-	Progress func(done, total int)
+	// Progress is told how many passes are done, and of what the next is.
+	Progress func(done, total int, next string)
 }
 
 // The most that may be asked for.
@@ -109,10 +114,10 @@ func (o Options) check() (Options, error) {
 		o.Threads = min(runtime.GOMAXPROCS(0), mostThreads)
 	}
 	if o.Passes == 0 {
-		o.Passes = 7
+		o.Passes = 15
 	}
 	if o.Each == 0 {
-		o.Each = 50 * time.Millisecond
+		o.Each = 20 * time.Millisecond
 	}
 	if o.Largest == 0 {
 		o.Largest = 512 << 20
@@ -143,6 +148,7 @@ func Measure(ctx context.Context, opt Options) (*Rates, error) {
 	}
 	r := &Rates{Schema: Schema, Measured: o.Now.UTC(), CPU: CPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Threads: o.Threads, Load: Load()}
 	var measure []func() float64
+	var names []string
 	for size := int64(leastBuffer); ; size *= 4 {
 		size = min(size, o.Largest)
 		b, err := bandwidth.New(size, o.Threads)
@@ -150,23 +156,24 @@ func Measure(ctx context.Context, opt Options) (*Rates, error) {
 			return nil, err
 		}
 		r.Memory = append(r.Memory, Memory{Buffer: b.Bytes()})
-		times := int(max(1, 128<<20/size))
+		times := int(max(1, 64<<20/size))
+		names = append(names, fmt.Sprintf("reading %d MiB", size>>20))
 		measure = append(measure, func() float64 { return b.Passes(times) })
 		if size == o.Largest {
 			break
 		}
 	}
 	floats := float32Loop()
-	measure = append(measure, func() float64 { return floats.rate(o.Threads, o.Each) })
+	measure, names = append(measure, func() float64 { return floats.rate(o.Threads, o.Each) }), append(names, "float32")
 	bytes, ok := int8Loop()
 	if ok {
-		measure = append(measure, func() float64 { return bytes.rate(o.Threads, o.Each) })
+		measure, names = append(measure, func() float64 { return bytes.rate(o.Threads, o.Each) }), append(names, "int8")
 	}
 	got := make([][]float64, len(measure))
 	for pass := range 1 + o.Passes {
 		for i, m := range measure {
 			if o.Progress != nil {
-				o.Progress(pass*len(measure)+i, (1+o.Passes)*len(measure))
+				o.Progress(pass*len(measure)+i, (1+o.Passes)*len(measure), names[i])
 			}
 			if ctx.Err() != nil {
 				return nil, fault.New(fault.Interrupted, op, "", "the measurement was stopped: %v", context.Cause(ctx))

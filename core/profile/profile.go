@@ -129,20 +129,68 @@ func newPoint(b *bench.Point, at *machine.Rates) Point {
 	if at == nil || p.FLOPs == 0 && p.BytesMoved == 0 {
 		return p
 	}
-	// A lower bound whatever overlaps: all bytes at the rate of their working set,
-	// or all operations at the machine's most. A prompt's tokens read the cache
-	// together, so that only weights are sure to be read (F12).
+	// A prompt's tokens read the cache together, so that only weights are sure to be
+	// read (F12).
 	bytes := p.BytesMoved
 	if p.Phase == bench.Prefill {
 		bytes = p.Base
 	}
 	bandwidth := at.BytesPerSecond(int64(bytes))
-	p.Floor = max(bytes/bandwidth, p.FLOPs/at.PerSecond())
+	p.Floor = floor(at, bytes, p.FLOPs)
 	p.OverFloor, p.OfFLOPs = t/p.Floor, p.FLOPs/(t*at.PerSecond())
 	if p.Phase == bench.Decode {
 		p.OfBandwidth = bytes / (t * bandwidth)
 	}
 	return p
+}
+
+// floor is a lower bound of the seconds of a call, whatever overlaps: all bytes at
+// the rate of their working set, or all operations at the machine's most (F9, the
+// overlap form with efficiencies of 1).
+func floor(at *machine.Rates, bytes, operations float64) float64 {
+	return max(bytes/at.BytesPerSecond(int64(bytes)), operations/at.PerSecond())
+}
+
+// Prediction is what the fit says of a call, with the machine's floor; nil where
+// there is none.
+type Prediction struct {
+	steptime.Prediction
+	Floor *float64
+}
+
+// Predict returns what the fit of a phase says of a context and a batch; see
+// [steptime.Fitted.Predict]. A phase without a fit is a usage error.
+func (r *Report) Predict(phase bench.Phase, context, batch int) (Prediction, error) {
+	f := r.Fit(phase)
+	if f == nil {
+		return Prediction{}, fault.New(fault.Usage, "profile", string(phase), "it has no fit: too few points were measured").Fix("measure more contexts and batches")
+	}
+	p, err := f.Predict(context, batch)
+	out := Prediction{Prediction: p}
+	if err == nil && r.Machine != nil && r.counted(phase) {
+		bytes := p.Weights + p.Cache
+		if phase == bench.Prefill {
+			bytes = r.base()
+		}
+		x := floor(r.Machine, bytes, p.Linear+p.Attention)
+		out.Floor = &x
+	}
+	return out, err
+}
+
+// counted reports whether the backend counted what a phase does.
+func (r *Report) counted(phase bench.Phase) bool {
+	return slices.ContainsFunc(r.Points, func(p Point) bool { return p.Phase == phase && (p.FLOPs > 0 || p.BytesMoved > 0) })
+}
+
+// base is the bytes of weights that a prefill reads at least.
+func (r *Report) base() float64 {
+	for _, p := range r.Points {
+		if p.Phase == bench.Prefill {
+			return p.Base
+		}
+	}
+	return 0
 }
 
 // fit fits both phases. Too few points are a note.
@@ -160,6 +208,7 @@ func (r *Report) fit(form string, points []bench.Point) error {
 				c.Linear, c.Cache = p.FLOPs, p.CacheMoved
 			} else {
 				c.Weights, c.Linear, c.Cache = p.Base, points[i].Empty.FLOPs, p.CacheMoved
+				c.Attention = max(0, p.FLOPs-c.Linear)
 			}
 			counted = counted || p.FLOPs > 0 || p.BytesMoved > 0
 			calls, at = append(calls, c), append(at, i)

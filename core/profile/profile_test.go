@@ -83,6 +83,39 @@ func TestPointsGetTheirFit(t *testing.T) {
 	}
 }
 
+// In between points, a prediction is that of the model's line, with its floor;
+// beyond them it is marked.
+func TestPredict(t *testing.T) {
+	r := &Report{Machine: rates()}
+	var points []bench.Point
+	for _, c := range []int{0, 100, 200, 400} {
+		for _, b := range []int{1, 2, 4, 8} {
+			p := decode(c, b)
+			points, r.Points = append(points, p), append(r.Points, newPoint(&p, rates()))
+		}
+	}
+	if err := r.fit("", points); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		context, batch int
+		beyond         bool
+	}{{100, 4, false}, {150, 3, false}, {400, 16, true}} {
+		p, err := r.Predict(bench.Decode, c.context, c.batch)
+		want := decode(c.context, c.batch)
+		whole := newPoint(&want, rates())
+		if err != nil || !(math.Abs(p.Seconds-whole.Seconds.Median) <= 1e-6*p.Seconds) || (p.Beyond != "") != c.beyond {
+			t.Errorf("%+v: %+v (%v), want %g seconds", c, p, err, whole.Seconds.Median)
+		}
+		if p.Floor == nil || !(math.Abs(*p.Floor-whole.Floor) <= 1e-9*whole.Floor) {
+			t.Errorf("%+v: floor %v, want %g", c, p.Floor, whole.Floor)
+		}
+	}
+	if _, err := r.Predict(bench.Prefill, 1, 1); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a phase without a fit: %v", err)
+	}
+}
+
 // A backend that counts nothing is fitted with tokens, and a note says so.
 func TestWithoutCounts(t *testing.T) {
 	r := &Report{}

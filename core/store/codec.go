@@ -272,6 +272,7 @@ func decode(payload []byte) (Record, error) {
 		}
 		c.CacheBytes = int64(d.number())
 		r.Cost = c
+		d.bad = d.bad || !c.Sound()
 	}
 	if d.bad || len(d.b) > 0 {
 		return Record{}, fault.New(fault.Data, op, "record", "it is damaged")

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"lab/core/fault"
+	"lab/core/trace"
 )
 
 // What a sample took comes back as it was measured, and is no part of what two
@@ -79,6 +81,52 @@ func TestCostsAreKeptAndNotCompared(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A cost that no measurement is, is damage.
+func TestACostThatCannotBe(t *testing.T) {
+	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
+		rec := made(0, 0)
+		rec.Cost = &trace.Cost{FLOPs: x}
+		var e encoder
+		e.record(&rec)
+		if _, err := decode(e.b); fault.KindOf(err) != fault.Data {
+			t.Errorf("%g FLOP in the log: %v", x, err)
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		r := create(t, dir, 1, 1)
+		if err := r.Put(rec); fault.KindOf(err) != fault.Internal {
+			t.Errorf("%g FLOP are taken: %v", x, err)
+		}
+		if err := r.Put(made(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(Session{}); err != nil {
+			t.Fatal(err)
+		}
+		w, err := newTable[costRow](filepath.Join(dir, CostsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(newCostRow(&rec))
+		w.end()
+		if err := w.finish(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(w.path+".new", w.path); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Records(false, func(*Record) error { return nil }); fault.KindOf(err) != fault.Data {
+			t.Errorf("%g FLOP in the table: %v", x, err)
+		}
 	}
 }
 

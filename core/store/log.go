@@ -36,6 +36,9 @@ func (e *encoder) frame(r *Record) ([]byte, error) {
 	if e.below < 0 {
 		return nil, fault.New(fault.Internal, op, fmt.Sprintf("cell %d, sample %d", r.Cell, r.Sample), "its record has the number %d where none is below 0", e.below)
 	}
+	if r.Cost != nil && !r.Cost.Sound() {
+		return nil, fault.New(fault.Internal, op, fmt.Sprintf("cell %d, sample %d", r.Cell, r.Sample), "what it took is no measurement: %+v", *r.Cost)
+	}
 	if len(payload) > mostPayload {
 		return nil, fault.New(fault.Limit, op, fmt.Sprintf("cell %d, sample %d", r.Cell, r.Sample), "its record has %d bytes, more than %d", len(payload), mostPayload)
 	}

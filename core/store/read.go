@@ -193,7 +193,9 @@ func (t *reader) next() (*Record, error) {
 	}
 	r := row.record()
 	if t.cost != nil && t.cost.Cell == row.Cell && t.cost.Sample == row.Sample {
-		r.Cost = t.cost.cost()
+		if r.Cost = t.cost.cost(); !r.Cost.Sound() {
+			return nil, fault.New(fault.Data, op, t.costs.path, "the cost of cell %d, sample %d is damaged", row.Cell, row.Sample)
+		}
 		if t.cost, err = t.costs.next(); err != nil {
 			return nil, err
 		}

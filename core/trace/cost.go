@@ -1,5 +1,7 @@
 package trace
 
+import "math"
+
 // Cost is what a sample took, as far as its backend counts: a measurement, not a
 // part of what the sample is. It is the sample's share of the calls that were made
 // for it: a call is split by the tokens that were evaluated for each sample, samples
@@ -28,4 +30,15 @@ func (c Cost) Add(o Cost) Cost {
 	return Cost{PrefillTokens: c.PrefillTokens + o.PrefillTokens, DecodeTokens: c.DecodeTokens + o.DecodeTokens, CachedTokens: c.CachedTokens + o.CachedTokens,
 		PrefillSeconds: c.PrefillSeconds + o.PrefillSeconds, DecodeSeconds: c.DecodeSeconds + o.DecodeSeconds,
 		FLOPs: c.FLOPs + o.FLOPs, BytesMoved: c.BytesMoved + o.BytesMoved, CacheBytes: max(c.CacheBytes, o.CacheBytes), Batch: max(c.Batch, o.Batch)}
+}
+
+// Sound reports whether every number is finite and none below 0, as measurements
+// are.
+func (c *Cost) Sound() bool {
+	for _, x := range []float64{c.PrefillTokens, c.DecodeTokens, c.CachedTokens, c.PrefillSeconds, c.DecodeSeconds, c.FLOPs, c.BytesMoved, c.Batch} {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return c.CacheBytes >= 0
 }

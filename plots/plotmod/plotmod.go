@@ -71,7 +71,7 @@ func Module(e *Env) script.Module {
 			e.tokensMember(), e.heatStepsMember(), e.entropyMember(), e.zipfMember(), e.repetitionMember(), e.pairsMember(), e.outcomesMember(), e.gridMember(),
 			e.calibrationMember(), e.ridgelineMember(), e.timelineMember(),
 			e.lineMember(), e.scatterMember(),
-		}, e.sampleMembers()...),
+		}, append(e.sampleMembers(), e.costMembers()...)...),
 		Classes: []script.Class{(*figure)(nil).Class()},
 	}
 }

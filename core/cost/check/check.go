@@ -139,7 +139,7 @@ func readItem(raw json.RawMessage) (Item, error) {
 	if err != nil {
 		return it, err
 	}
-	json.Unmarshal(fields["id"], &it.ID) // for the message; its errors come below
+	_ = json.Unmarshal(fields["id"], &it.ID) // for the message; its errors come below
 	for name := range fields {
 		if err := oneOf(name, itemFields); err != nil {
 			return it, err

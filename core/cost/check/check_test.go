@@ -254,3 +254,24 @@ func FuzzReadAndVerify(f *testing.F) {
 		}
 	})
 }
+
+// What is declared of an operation is what its golden checks give.
+func TestDeclaredInputsAreThoseOfTheGoldenChecks(t *testing.T) {
+	for _, f := range golden(t) {
+		for _, it := range f.Items {
+			given, err := object(it.Inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range Inputs(it.Op) {
+				if _, ok := given[in.Name]; !ok && !in.Optional {
+					t.Errorf("%s: %s is declared required and not given", it.ID, in.Name)
+				}
+				delete(given, in.Name)
+			}
+			for name := range given {
+				t.Errorf("%s: %s is given and not declared", it.ID, name)
+			}
+		}
+	}
+}

@@ -8,7 +8,16 @@ import (
 )
 
 // operation is one function that a file may call.
-type operation func(inputs json.RawMessage) (map[string]value, error)
+type operation struct {
+	run    func(inputs json.RawMessage) (map[string]value, error)
+	inputs []Input
+}
+
+// Input is one input of an operation.
+type Input struct {
+	Name     string
+	Optional bool
+}
 
 // value is one output: a number or a list, +Inf for never. lacks says which input
 // the file would have to give; assumed says what was taken where it is silent.
@@ -25,16 +34,27 @@ func lacks(what string) value       { return value{lacks: what} }
 func (v value) note(s string) value { v.assumed = s; return v }
 
 // op makes an operation of a function of typed inputs. Every field of the
-// struct must be in the file, but for pointers and fields tagged optional; every field in
+// struct must be in the file, but for pointers and fields tagged input:"optional"; every field in
 // the file must be in the struct.
 func op[I any](f func(I) (map[string]value, error)) operation {
-	return func(raw json.RawMessage) (map[string]value, error) {
+	t := reflect.TypeFor[I]()
+	o := operation{inputs: make([]Input, t.NumField())}
+	for i := range o.inputs {
+		o.inputs[i] = input(t.Field(i))
+	}
+	o.run = func(raw json.RawMessage) (map[string]value, error) {
 		var in I
 		if err := take(raw, &in); err != nil {
 			return nil, err
 		}
 		return f(in)
 	}
+	return o
+}
+
+// input reads the declaration of a field.
+func input(f reflect.StructField) Input {
+	return Input{Name: f.Tag.Get("json"), Optional: f.Type.Kind() == reflect.Pointer || f.Tag.Get("input") == "optional"}
 }
 
 // take fills a struct from a JSON object, strictly.
@@ -46,12 +66,12 @@ func take(raw json.RawMessage, to any) error {
 	s := reflect.ValueOf(to).Elem()
 	var names []string
 	for i := range s.NumField() {
-		tag := s.Type().Field(i).Tag.Get("json")
-		name, option, _ := strings.Cut(tag, ",")
+		in := input(s.Type().Field(i))
+		name := in.Name
 		names = append(names, name)
 		raw, ok := fields[name]
 		if !ok {
-			if option == "optional" || s.Field(i).Kind() == reflect.Pointer {
+			if in.Optional {
 				continue
 			}
 			return fmt.Errorf("inputs: field %q is missing", name)

@@ -80,7 +80,7 @@ var modelOperations = map[string]operation{
 		Usable  float64 `json:"usable"`
 		Context int64   `json:"context"`
 	}) (map[string]value, error) {
-		f, err := in.Arch.MaxBatch(in.Context, in.Memory, in.Usable, format(in.Weight, in.Cache))
+		f, err := in.Arch.MaxBatch(in.Context, in.Memory, in.Usable, cost.Format{Weight: in.Weight, Cache: in.Cache})
 		r := collect()
 		r.put("batch", float64(f.MaxBatch))
 		r.err = err
@@ -106,7 +106,7 @@ var modelOperations = map[string]operation{
 	"prefill_flops": op(func(in struct {
 		Arch   arch   `json:"arch"`
 		Seq    int64  `json:"seq"`
-		Cached int64  `json:"cached,optional"`
+		Cached int64  `json:"cached" input:"optional"`
 		Logits string `json:"logits"`
 	}) (map[string]value, error) {
 		all, err := logits(in.Logits)
@@ -169,7 +169,7 @@ var modelOperations = map[string]operation{
 	}) (map[string]value, error) {
 		r := collect()
 		for _, b := range in.Batches {
-			r.set("context_b" + strconv.FormatInt(b, 10))(in.Arch.CacheCrossover(b, format(in.Weight, in.Cache)))
+			r.set("context_b" + strconv.FormatInt(b, 10))(in.Arch.CacheCrossover(b, cost.Format{Weight: in.Weight, Cache: in.Cache}))
 		}
 		return r.done()
 	}),
@@ -221,12 +221,6 @@ func (h *headCase) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return nil
-}
-
-// format is bytes per weight and cached element; activations, which no check
-// reads, have the bytes of the cache.
-func format(weight, cache float64) cost.Format {
-	return cost.Format{Weight: weight, Cache: cache, Activation: cache}
 }
 
 func logits(s string) (all bool, err error) {

@@ -97,7 +97,7 @@ var timeOperations = map[string]operation{
 		MFU    float64 `json:"mfu"`
 		Watts  float64 `json:"watts"`
 		Load   float64 `json:"load"`
-		PUE    float64 `json:"pue,optional"`
+		PUE    float64 `json:"pue" input:"optional"`
 	}) (map[string]value, error) {
 		seconds, err := cost.TimeFromMFU(2*in.Params*in.Output, in.MFU, cost.Device{Peak: in.Peak, Chips: 1})
 		if err != nil {
@@ -119,12 +119,12 @@ var timeOperations = map[string]operation{
 		return r.done()
 	}),
 	"energy_training": op(func(in struct {
-		GPUs   float64 `json:"gpus,optional"`
-		Days   float64 `json:"days,optional"`
-		Hours  float64 `json:"gpu_hours,optional"`
+		GPUs   float64 `json:"gpus" input:"optional"`
+		Days   float64 `json:"days" input:"optional"`
+		Hours  float64 `json:"gpu_hours" input:"optional"`
 		Watts  float64 `json:"watts"`
 		PUE    float64 `json:"pue"`
-		Tonnes float64 `json:"tonnes_co2,optional"`
+		Tonnes float64 `json:"tonnes_co2" input:"optional"`
 	}) (map[string]value, error) {
 		hours := in.Hours
 		if hours == 0 {
@@ -151,7 +151,7 @@ type splitInputs struct {
 	Peak      float64 `json:"peak_flops"`
 	Bandwidth float64 `json:"bandwidth"`
 	Chips     float64 `json:"chips"`
-	Batch     int64   `json:"batch,optional"`
+	Batch     int64   `json:"batch" input:"optional"`
 }
 
 func stepTimeSplit(in splitInputs) (map[string]value, error) {
@@ -189,7 +189,7 @@ type stepInputs struct {
 // decodeStep leaves the rows of the embedding out, as the schema's decode_step
 // does.
 func decodeStep(in stepInputs) (map[string]value, error) {
-	b, err := in.Arch.StepBytes(in.Context, in.Batch, format(in.Weight, in.Cache), cost.Expected)
+	b, err := in.Arch.StepBytes(in.Context, in.Batch, cost.Format{Weight: in.Weight, Cache: in.Cache}, cost.Expected)
 	if err != nil {
 		return nil, err
 	}

@@ -92,13 +92,13 @@ type appendix struct {
 	Heads     float64 `json:"heads"`
 	HeadWidth float64 `json:"kv_size"`
 	Seq       float64 `json:"seq"`
-	Vocab     float64 `json:"vocab,optional"`
+	Vocab     float64 `json:"vocab" input:"optional"`
 	Embedding bool    `json:"count_embedding"`
 	Logits    bool    `json:"count_logits"`
-	RelPos    bool    `json:"relative_position,optional"`
+	RelPos    bool    `json:"relative_position" input:"optional"`
 	// Of the whole run, where it is asked for.
-	Tokens float64 `json:"tokens,optional"`
-	Params float64 `json:"params,optional"`
+	Tokens float64 `json:"tokens" input:"optional"`
+	Params float64 `json:"params" input:"optional"`
 }
 
 func (in appendix) count() cost.AppendixF {

@@ -81,6 +81,13 @@ var decodingOperations = map[string]operation{
 		K    []int64 `json:"k"`
 		Unit float64 `json:"unit_cost"`
 	}) (map[string]value, error) {
+		work := 0.0
+		for _, k := range in.K {
+			work += float64(min(in.C, k))
+		}
+		if work > 1e8 {
+			return nil, fmt.Errorf("%d values of k take too long at c = %d", len(in.K), in.C)
+		}
 		r := collect()
 		r.each("pass_at_k", len(in.K), func(i int) (float64, error) { return cost.PassAtK(in.N, in.C, in.K[i]) })
 		r.each("cost_per_solved", len(in.K), func(i int) (float64, error) {
@@ -152,7 +159,7 @@ var moneyOperations = map[string]operation{
 		Write    int64  `json:"cache_write_tokens"`
 		Output   int64  `json:"output_tokens"`
 		Includes bool   `json:"prompt_includes_cached"`
-		Tier     string `json:"tier,optional"`
+		Tier     string `json:"tier" input:"optional"`
 		USD      prices `json:"usd_per_m"`
 	}) (map[string]value, error) {
 		l, err := cost.Usage{Prompt: in.Prompt, Cached: in.Cached, Written: in.Write, Output: in.Output, PromptIncludes: in.Includes}.Ledger()
@@ -169,7 +176,7 @@ var moneyOperations = map[string]operation{
 		Prompt int64  `json:"prompt_tokens"`
 		Cached int64  `json:"cached_tokens"`
 		Output int64  `json:"output_tokens"`
-		Bug    string `json:"bug,optional"`
+		Bug    string `json:"bug" input:"optional"`
 		USD    prices `json:"usd_per_m"`
 	}) (map[string]value, error) {
 		r := collect()

@@ -78,12 +78,15 @@ func Operations() []string {
 	return names
 }
 
+// Inputs returns the inputs of an operation of [Operations].
+func Inputs(op string) []Input { return operations[op].inputs }
+
 func (it *Item) verify() ([]Result, []Print) {
 	run, known := operations[it.Op]
 	var out map[string]value
 	var err error
 	if known {
-		out, err = run(it.Inputs)
+		out, err = run.run(it.Inputs)
 	}
 	var results []Result
 	ours := map[string]*float64{}

@@ -6,7 +6,6 @@ import (
 	"lab/core/cost"
 	"lab/core/cost/scenario"
 	"lab/core/cost/tables"
-	"lab/core/fault"
 	"lab/core/script"
 )
 
@@ -21,17 +20,17 @@ func servingOptions() []script.Param {
 	return []script.Param{
 		{Name: "hardware", Type: script.Either(script.String(), script.Map(script.Any())).Called("name or map"), Meaning: "a name of lab cost hardware, or {name, peak: {bf16: FLOP/s}, bytes_per_s, memory_bytes, watts, usd_per_hour, as_of, source}; without it there are no times"},
 		{Name: "dtype", Type: script.String(), Default: "bf16", Choices: tables.Dtypes(), Meaning: "arithmetic type: chooses the peak and, unless given, the bytes"},
-		size("chips", "", "devices that serve together; 1"),
-		size("bytes_per_weight", "bytes", "those of dtype"),
-		size("bytes_per_element", "bytes", "of the cache; those of dtype, and required where dtype is narrower than two bytes"),
-		{Name: "usable", Type: script.Float(), Range: script.Interval(0, 1, true, false), Meaning: "share of the memory that counts; 1"},
+		size("chips", "", "devices that serve together; 1 when left out"),
+		size("bytes_per_weight", "bytes", "left out, those of dtype"),
+		size("bytes_per_element", "bytes", "of the cache; left out, those of dtype, but required where dtype is narrower than two bytes"),
+		{Name: "usable", Type: script.Float(), Range: script.Interval(0, 1, true, false), Meaning: "share of the memory that counts; 1 when left out"},
 		{Name: "max_context", Type: script.Int(), Range: script.AtLeast(1), Unit: "tokens", Meaning: "of the model, where its record does not say"},
-		{Name: "efficiency", Type: script.Either(uncertainType(), script.Map(script.Any())).Called("number, interval or {compute, weights, cache}"), Meaning: "share of the peaks that is reached; 1, which makes times a floor"},
-		u("offset", "s", "time of a step that neither arithmetic nor bytes explain, t0; 0"),
+		{Name: "efficiency", Type: script.Either(uncertainType(), script.Map(script.Any())).Called("number, interval or {compute, weights, cache}"), Meaning: "share of the peaks that is reached; left out, 1, which makes times a floor"},
+		u("offset", "s", "time of a step that neither arithmetic nor bytes explain, t0; 0 when left out"),
 		{Name: "step", Type: script.String(), Default: "split", Choices: []string{"split", "overlap"}, Meaning: "whether the cache is read beside the matrix products or hidden behind them"},
 		{Name: "routing", Type: script.String(), Default: "expected", Choices: []string{"same", "expected", "distinct"}, Meaning: "how many experts of a mixture a batch reads"},
 		{Name: "power", Type: script.Map(script.Any()), Meaning: "{watts, load, pue} for energy; without watts the design power, which is a stand-in"},
-		u("usd_per_hour", "USD", "of a chip; that of the hardware's record"),
+		u("usd_per_hour", "USD", "of a chip; left out, that of the hardware's record"),
 	}
 }
 
@@ -101,7 +100,9 @@ func (env *Env) answerMembers() []script.Member {
 			Params: []script.Param{modelParam},
 			Options: append([]script.Param{tokens("prompt", "new tokens of the prompt", 1, -1), tokens("output", "tokens of each completion", 1, -1), tokens("cached", "tokens of the prompt before them that a cache holds", 0, 0),
 				{Name: "samples", Type: script.Int(), Default: int64(1), Range: script.AtLeast(1), Meaning: "completions of the prompt, as for best-of-n or a vote"},
-				{Name: "batch", Type: script.Int(), Range: script.AtLeast(1), Meaning: "sequences that decode together; those of the request alone"},
+				{Name: "batch", Type: script.Int(), Range: script.AtLeast(1), Meaning: "sequences that decode together; left out, those of the request alone"},
+				{Name: "judge", Type: script.Bool(), Default: false, Meaning: "each completion is scored once, with its prompt, by the same model"},
+				{Name: "draft", Type: script.Map(script.Any()), Meaning: "speculative decoding: {acceptance, length, cost, operations, verify} as in speculative"},
 				attentionOption,
 				{Name: "price", Type: script.Either(script.String(), script.Map(script.Any())).Called("name or map"), Meaning: "a name of lab cost prices, or {input, output, cached, cache_write, batch_input, batch_output, as_of, source} in USD per million tokens"},
 				{Name: "batch_price", Type: script.Bool(), Default: false, Meaning: "the prices of the provider's batch endpoint"},
@@ -113,44 +114,18 @@ func (env *Env) answerMembers() []script.Member {
 				{Name: "train", Type: script.Map(script.Any()), Required: true, Meaning: "{params, tokens}, {model, tokens} or {run}, a training run of lab cost models"},
 				{Name: "serve", Type: script.Map(script.Any()), Required: true, Meaning: "{tokens_per_request} or {prompt_tokens, output_tokens}, {requests_per_day} on the first day, {growth, growth_days} (0.04: 4% more every 30 days), {limit} (requests a day that growth ends at), {params} or {model} when it is not the trained one"},
 				{Name: "hardware", Type: script.String(), Meaning: "that serves, a name of lab cost hardware"},
-				{Name: "train_hardware", Type: script.String(), Meaning: "that trained; hardware"},
+				{Name: "train_hardware", Type: script.String(), Meaning: "that trained; left out, hardware"},
 				{Name: "dtype", Type: script.String(), Default: "bf16", Choices: tables.Dtypes(), Meaning: "arithmetic type"},
-				u("train_mfu", "share of the peak in training"), u("serve_mfu", "share of the peak in serving"), u("prefill_mfu", "of prompts, where they are given apart; serve_mfu"),
-				u("usd_per_hour", "of a chip; that of the record, or the same on both sides"), u("train_usd_per_hour", "of a chip in training; that of serving on the same hardware"),
+				u("train_mfu", "share of the peak in training"), u("serve_mfu", "share of the peak in serving"), u("prefill_mfu", "of prompts, where they are given apart; left out, serve_mfu"),
+				u("usd_per_hour", "of a chip; left out, that of the record, or the same on both sides"), u("train_usd_per_hour", "of a chip in training; left out, that of serving on the same hardware"),
 				{Name: "start", Type: script.String(), Meaning: `first day of serving, "2026-01-31", for dates`},
 				asOfOption, drawsOption, seedOption},
 			Func: env.breakeven},
-		{Name: "frontier", Returns: "record: points (list of maps: batch, step_seconds, per_user, per_chip, their _lo and _hi, usd_per_million, fits, dominated), max_batch, assumed, warnings",
-			Doc:    "Returns what each batch gives one user and one chip, in tokens/s while decoding at a context. Batches that do not fit into the memory are marked, and those that another one beats in both.",
-			Params: []script.Param{modelParam},
-			Options: append([]script.Param{tokens("context", "of each sequence", 1, -1),
-				{Name: "batches", Type: script.List(script.Int()), Required: true, Meaning: "sequences that decode together"}, asOfOption, drawsOption, seedOption}, servingOptions()...),
-			Func: env.frontier},
-		{Name: "fit", Returns: "record: intercept, slope (quantities with their intervals), n, min, max, median_residual, weight_bandwidth, cache_bandwidth, at (list of maps: context, seconds, lo, hi, extrapolated)",
-			Doc: "Fits seconds per token to contexts by least squares. The intercept is what does not grow with the context, the slope what one token of cache costs.",
-			Params: []script.Param{{Name: "contexts", Type: script.Numbers(), Meaning: "tokens"},
-				{Name: "seconds", Type: script.Numbers(), Meaning: "per token, measured"}},
-			Options: []script.Param{{Name: "level", Type: script.Float(), Default: 0.95, Range: script.Interval(0, 1, true, true), Meaning: "confidence of the intervals"},
-				{Name: "weight_bytes", Type: script.Float(), Range: script.MoreThan(0), Meaning: "read in a step, for the bandwidth of weights"},
-				{Name: "cache_bytes_per_token", Type: script.Float(), Range: script.MoreThan(0), Meaning: "for the bandwidth of the cache"},
-				{Name: "at", Type: script.Numbers(), Meaning: "contexts to predict; those beyond what was measured are marked"}},
-			Func: fit},
 	}
 }
 
 func (env *Env) estimate(c *script.Call) (any, error) {
-	s, t, err := env.setup(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := serving(c, &s); err != nil {
-		return nil, err
-	}
-	day, err := env.day(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Resolve(t, day)
+	r, err := env.served(c)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +134,10 @@ func (env *Env) estimate(c *script.Call) (any, error) {
 		batch = c.Int("batch")
 	}
 	q := r.Request(c.Int("prompt"), c.Int("cached"), c.Int("output"), c.Int("samples"), batch, draws(c))
-	q.Convention, q.Batched = convention(c), c.Bool("batch_price")
+	q.Convention, q.Batched, q.Judge = convention(c), c.Bool("batch_price"), c.Bool("judge")
+	if q.Draft, err = draftOf(c); err != nil {
+		return nil, err
+	}
 	var more []string
 	if q.Price, _, more, err = env.price(c, "price", q.Prompt+q.Cached); err != nil {
 		return nil, err
@@ -222,81 +200,21 @@ func (env *Env) breakeven(c *script.Call) (any, error) {
 	return record("breakeven", a, map[string]any{"sentence": b.Sentence(a), "warnings": append([]string{}, warnings...)}), nil
 }
 
-func (env *Env) frontier(c *script.Call) (any, error) {
-	s, t, err := env.setup(c)
-	if err != nil {
-		return nil, err
+// draftOf reads the option draft.
+func draftOf(c *script.Call) (*cost.Draft, error) {
+	if !c.Given("draft") {
+		return nil, nil
 	}
-	if err := serving(c, &s); err != nil {
-		return nil, err
+	p := pick(c, "draft", "acceptance", "length", "cost", "operations", "verify")
+	d := cost.Draft{Accept: p.must("acceptance"), Length: int64(p.must("length")), Cost: p.must("cost"), Verify: 1}
+	if n := p.must("length"); n != math.Trunc(n) || math.Abs(n) > 1<<20 {
+		p.wrong("length = %g is no number of tokens", n)
 	}
-	day, err := env.day(c)
-	if err != nil {
-		return nil, err
+	if v, ok := p.number("operations"); ok {
+		d.OpRatio = v
 	}
-	r, err := s.Resolve(t, day)
-	if err != nil {
-		return nil, err
+	if v, ok := p.number("verify"); ok {
+		d.Verify = v
 	}
-	var batches []int64
-	for _, b := range c.List("batches") {
-		batches = append(batches, b.(int64))
-	}
-	var curve *scenario.Curve
-	context, d := c.Int("context"), draws(c)
-	if err := c.Blocking(func() (err error) { curve, err = scenario.Frontier(r, context, batches, d); return err }); err != nil {
-		return nil, err
-	}
-	warn(c, r.Warnings)
-	points := []any{}
-	for _, p := range curve.Points {
-		m := map[string]any{"batch": p.Batch, "fits": p.Fits, "dominated": p.Dominated, "model": r.Name, "hardware": r.Hardware}
-		for name, q := range map[string]cost.Quantity{"step_seconds": p.Step, "per_user": p.PerUser, "per_chip": p.PerChip} {
-			m[name], m[name+"_lo"], m[name+"_hi"] = q.Value, q.Lo, q.Hi
-		}
-		if p.Million != nil {
-			m["usd_per_million"], m["usd_per_million_lo"], m["usd_per_million_hi"] = p.Million.Value, p.Million.Lo, p.Million.Hi
-		}
-		points = append(points, m)
-	}
-	return script.Record{Name: "frontier", Fields: map[string]any{"points": points, "max_batch": curve.MaxBatch, "assumed": curve.Assumed, "warnings": append([]string{}, r.Warnings...)}}, nil
-}
-
-func fit(c *script.Call) (any, error) {
-	contexts, _ := c.Any("contexts").([]float64)
-	seconds, _ := c.Any("seconds").([]float64)
-	l, err := cost.FitLine(contexts, seconds, c.Float("level"))
-	if err != nil {
-		return nil, err
-	}
-	fitted := func(v, lo, hi float64, unit string) any {
-		return Quantity{cost.Of(v, unit, "F11", cost.Fitted, "").Within(lo, hi)}
-	}
-	fields := map[string]any{
-		"intercept": fitted(l.Intercept, l.InterceptLo, l.InterceptHi, "s"), "slope": fitted(l.Slope, l.SlopeLo, l.SlopeHi, "s/token"),
-		"n": l.N, "min": l.Min, "max": l.Max, "median_residual": l.MedianResidual,
-	}
-	if c.Given("weight_bytes") != c.Given("cache_bytes_per_token") {
-		return nil, fault.New(fault.Script, c.Name(), "", "one of weight_bytes and cache_bytes_per_token is given without the other")
-	}
-	if c.Given("weight_bytes") {
-		w, k, err := l.Bandwidths(c.Float("weight_bytes"), c.Float("cache_bytes_per_token"))
-		if err != nil {
-			return nil, err
-		}
-		fields["weight_bandwidth"] = Quantity{cost.Of(w, "bytes/s", "F11", cost.Fitted, "a floor: t0 is in it")}
-		fields["cache_bandwidth"] = Quantity{cost.Of(k, "bytes/s", "F11", cost.Fitted, "")}
-	}
-	at := []any{}
-	if c.Given("at") {
-		for _, context := range c.Any("at").([]float64) {
-			p, err := l.At(context)
-			if err != nil {
-				return nil, err
-			}
-			at = append(at, map[string]any{"context": context, "seconds": p.Seconds, "lo": p.Lo, "hi": p.Hi, "extrapolated": p.Extrapolated})
-		}
-	}
-	fields["at"] = at
-	return script.Record{Name: "fit", Fields: fields}, nil
+	return &d, p.done()
 }

@@ -10,7 +10,9 @@ import (
 	"lab/core/cost/scenario"
 	"lab/core/cost/tables"
 	"lab/core/fault"
+	"lab/core/machine"
 	"lab/core/script"
+	"lab/core/table"
 )
 
 // Env is what the module needs from its surroundings.
@@ -20,12 +22,20 @@ type Env struct {
 	Tables func() (*tables.Tables, error)
 	// Today returns the day for which prices are wanted.
 	Today func() tables.Date
+	// Table returns a table as the module table has it; nil: there is none, and no yield.
+	Table func(*table.Table) any
+	// Machine returns what this machine can do at most; nil rates where it was not
+	// calibrated, with why. A nil function is a machine that was not.
+	Machine func() (rates *machine.Rates, why string)
+	// Progress is told how far a measurement is, and that it is over; may be nil.
+	Progress func(done, total int, next string)
+	Done     func()
 }
 
 // Module returns the module "cost".
 func Module(env *Env) script.Module {
 	var members []script.Member
-	for _, part := range [][]script.Member{env.answerMembers(), env.factMembers(), env.modelMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
+	for _, part := range [][]script.Member{env.answerMembers(), env.curveMembers(), env.factMembers(), env.modelMembers(), env.measureMembers(), decodingMembers(), env.moneyMembers(), lifetimeMembers()} {
 		members = append(members, part...)
 	}
 	return script.Module{
@@ -33,8 +43,8 @@ func Module(env *Env) script.Module {
 		Doc: "What training and inference cost: operations, bytes, seconds, joules and money, from an architecture, a device and a price. Numbers come as quantities that say their unit, " +
 			"formula and how far to trust them. Where an uncertain number is accepted, 0.4 is known, [0.3, 0.5] an interval and {median: 0.4, lo: 0.3, hi: 0.5} has its 5 and 95% points; results then have bands. " +
 			"docs/cost.md explains the formulas.",
-		Classes: []script.Class{Quantity{}.Class()},
-		Members: members,
+		Classes: []script.Class{Quantity{}.Class(), (*Profile)(nil).Class()},
+		Members: append(members, env.yieldMember()),
 	}
 }
 
@@ -50,7 +60,7 @@ func draws(c *script.Call) scenario.Draws {
 	return scenario.Draws{N: int(c.Int("draws")), Seed: uint64(c.Int("seed"))}
 }
 
-var asOfOption = script.Param{Name: "as_of", Type: script.String(), Meaning: `day for which prices are wanted, "2026-01-31"; today, so give it where a result must stay the same`}
+var asOfOption = script.Param{Name: "as_of", Type: script.String(), Meaning: `day for which prices are wanted, "2026-01-31"; left out, today, so give it where a result must stay the same`}
 
 // day returns the day that prices are wanted for.
 func (env *Env) day(c *script.Call) (tables.Date, error) {

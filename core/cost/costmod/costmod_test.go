@@ -69,6 +69,7 @@ func TestFunctionsOfTheModule(t *testing.T) {
 		"energy of a request":   {`e := cost.estimate("llama-3-8b", {prompt: 10, output: 2, hardware: "h100", power: {load: 0.7, pue: 1.1}, usd_per_hour: [1, 3]}); print(e.energy.value > 0, e.usd_rented.hi > e.usd_rented.lo)`, "true true"},
 		"a device of one's own": {`e := cost.estimate("gpt2", {prompt: 10, output: 2, hardware: {peak: {fp32: 1e12}, bytes_per_s: 1e11, memory_bytes: 16e9}, dtype: "fp32"}); print(e.max_batch.value > 100)`, "true"},
 		"a frontier":            {`f := cost.frontier("llama-3-8b", {context: 4096, batches: [1, 64, 4096], hardware: "h100"}); print(f.points[0].fits, f.points[2].fits, f.points[1].per_chip > f.points[0].per_chip)`, "true false true"},
+		"operators":             {`o := cost.operators("llama-3-8b", {context: 4096, batch: 64, hardware: "h100"}); print(len(o.points), o.points[1].operator, o.points[1].intensity > 3.99 && o.points[1].intensity < 4.01, o.points[1].memory_bound)`, "5 attention true true"},
 		"a break-even": {`b := cost.breakeven({train: {params: 8e9, tokens: 15e12}, serve: {tokens_per_request: 700, requests_per_day: 2e6, growth: 0.04}, hardware: "h100", train_mfu: 0.4, serve_mfu: 0.05})
 print(b.crossover_tokens.value, b.money_crossover_tokens)`, "45000000000000 5.625 trillion tokens (F28, scenario)"},
 		"a break-even's band": {`b := cost.breakeven({train: {run: "llama-3-8b"}, serve: {prompt_tokens: [400, 800], output_tokens: 100, requests_per_day: {median: 2e6, lo: 1e6, hi: 6e6}, growth: [0.01, 0.08]}, start: "2026-01-01"})
@@ -98,6 +99,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a type without a peak":      {`cost.estimate("gpt2", {prompt: 1, output: 1, hardware: "v100", dtype: "bf16"})`, "no peak"},
 		"a batch that does not fit":  {`cost.estimate("llama-3-70b", {prompt: 1000, output: 10, hardware: "h100"})`, "GB too many"},
 		"fewer sequences than asked": {`cost.estimate("gpt2", {prompt: 1, output: 1, samples: 4, batch: 2})`, "at least as many"},
+		"a draft of no cost":         {`cost.estimate("gpt2", {prompt: 1, output: 2, draft: {acceptance: 0.5, length: 2}})`, "cost is missing"},
+		"half a token":               {`cost.estimate("gpt2", {prompt: 1, output: 2, draft: {acceptance: 0.5, length: 2.5, cost: 0}})`, "no number of tokens"},
 		"a price that is missing":    {`cost.bill({input: 1, as_of: "2025-01-01"}, {prompt: 1, output: 1})`, "not known"},
 		"a price without a date":     {`cost.bill({input: 1}, {prompt: 1})`, "no date"},
 		"a day that is none":         {`cost.bill("gpt-4", {prompt: 1, as_of: "2025-02-30"})`, "is no day"},

@@ -96,7 +96,7 @@ func decodingMembers() []script.Member {
 	}
 	return []script.Member{
 		{Name: "speculative", Returns: "record: length, tokens (per verification), speedup, operations (over plain decoding)", Doc: "Returns what a draft of that length brings (F17, F18). It buys time with operations, which never fall below 1.",
-			Params: []script.Param{acceptance, {Name: "length", Type: script.Int(), Optional: true, Range: script.Between(0, 1<<16), Meaning: "γ, tokens proposed at a time; as many as there are rates"}}, Options: draft,
+			Params: []script.Param{acceptance, {Name: "length", Type: script.Int(), Optional: true, Range: script.Between(0, 1<<16), Meaning: "γ, tokens proposed at a time; left out, as many as there are rates"}}, Options: draft,
 			Func: func(c *script.Call) (any, error) {
 				d := of1(c)
 				switch a := c.Any("acceptance").(type) {

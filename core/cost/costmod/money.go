@@ -69,7 +69,7 @@ func (env *Env) moneyMembers() []script.Member {
 	return []script.Member{
 		{Name: "bill", Returns: "record: total, prompt, cached, written, output, reasoning (USD), note, warnings", Doc: "Returns what a provider asks for a request (F16). prompt, cached and written are as the provider reports them: its price record says whether the prompt includes the cached ones. A missing price raises; it is not free.",
 			Params: []script.Param{{Name: "price", Type: script.Either(script.String(), script.Map(script.Any())).Called("name or map"), Meaning: "a name of lab cost prices, or {input, output, cached, cache_write, batch_input, batch_output, prompt_includes_cached, as_of, source} in USD per million tokens"}},
-			Options: []script.Param{count("prompt", "as reported"), count("cached", "read from a cache"), count("written", "written to one"), count("output", "of the answer"), count("reasoning", "hidden, billed as output"),
+			Options: []script.Param{count("prompt", "as reported"), count("cached", "read from a cache"), count("written", "written to one"), count("output", "of the answer"), count("reasoning", "hidden ones besides, billed as output"),
 				{Name: "batch", Type: script.Bool(), Default: false, Meaning: "the prices of the batch endpoint"}, asOfOption},
 			Func: env.bill},
 		{Name: "usd_per_million", Returns: quantityKind, Doc: "Returns USD per million tokens from rented chips (F16).", Params: []script.Param{number("usd_per_hour", "of a chip"), number("chips", "rented"), number("tokens_per_second", "of all of them")},

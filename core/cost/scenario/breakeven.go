@@ -258,7 +258,7 @@ func (b *BreakEven) growth() string {
 	share := func(v float64) string { return fmt.Sprintf("%.3g%%", 100*(v-1)) }
 	s := "grows by " + share(g.Median)
 	if !g.IsKnown() {
-		s += fmt.Sprintf(" [%s, %s]", share(g.Lo), share(g.Hi))
+		s += fmt.Sprintf(" (%s to %s)", share(g.Lo), share(g.Hi))
 	}
 	s += fmt.Sprintf(" every %g days", b.Serve.GrowthDays)
 	if b.Serve.Limit > 0 {
@@ -271,8 +271,8 @@ func (b *BreakEven) growth() string {
 func (b *BreakEven) Sentence(a *Answer) string {
 	var s strings.Builder
 	training, _ := a.Get("training_flop")
-	fmt.Fprintf(&s, "Training %s parameters on %s tokens takes %.3g FLOP. ", Number(b.Train.Params.Median), Number(b.Train.Tokens.Median), training.Value)
-	fmt.Fprintf(&s, "Serving starts at %s requests of %s tokens a day, %s, and ", Number(b.Serve.RequestsPerDay.Median), Number(b.Serve.Prompt.Median+b.Serve.Output.Median), b.growth())
+	fmt.Fprintf(&s, "Training %s parameters on %s tokens takes %.3g FLOP. ", about(b.Train.Params), about(b.Train.Tokens), training.Value)
+	fmt.Fprintf(&s, "Serving starts at %s requests of %s tokens a day, %s, and ", about(b.Serve.RequestsPerDay), about(together(b.Serve.Prompt, b.Serve.Output)), b.growth())
 	s.WriteString(b.passing(a, ""))
 	if _, ok := a.Get("money_crossover_days"); ok {
 		what := "In device time at the utilisations given, it "
@@ -282,6 +282,19 @@ func (b *BreakEven) Sentence(a *Answer) string {
 		s.WriteString(" " + what + b.passing(a, "money_"))
 	}
 	return s.String()
+}
+
+// about writes an uncertain number for a sentence.
+func about(u cost.Uncertain) string {
+	if u.IsKnown() {
+		return Number(u.Median)
+	}
+	return fmt.Sprintf("%s (%s to %s)", Number(u.Median), Number(u.Lo), Number(u.Hi))
+}
+
+// together is the sum for a sentence; its ends are those of both.
+func together(a, b cost.Uncertain) cost.Uncertain {
+	return cost.Uncertain{Median: a.Median + b.Median, Lo: a.Lo + b.Lo, Hi: a.Hi + b.Hi}
 }
 
 func (b *BreakEven) passing(a *Answer, which string) string {

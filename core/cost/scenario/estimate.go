@@ -17,6 +17,8 @@ type Request struct {
 	Samples    int64 // completions of the prompt, drawn in one batch
 	Batch      int64 // sequences that decode together, these completions among them
 	Convention cost.Convention
+	Judge      bool        // each completion is scored once, with its prompt, by the same model
+	Draft      *cost.Draft // speculative decoding; nil: plain
 
 	Format  *cost.Format // nil: no bytes, times, energy or rented money
 	Serving *Serving     // nil: no times, energy or rented money
@@ -93,11 +95,36 @@ func operations(a *Answer, r *Request) error {
 		return err
 	}
 	decode *= float64(r.Samples)
+	kind, note := cost.Exact, "every token after the first of each sample"
+	if r.Draft != nil {
+		s, err := r.Draft.Speculative()
+		if err != nil {
+			return err
+		}
+		decode *= s.Operations
+		kind, note = cost.Scenario, fmt.Sprintf("%s; × %.4g by speculation", note, s.Operations)
+		a.assume("speculative decoding: %d tokens proposed, each accepted with the chance %g whatever the place, %.4g kept a time, %.4g times as fast", r.Draft.Length, r.Draft.Accept, s.Tokens, s.Speedup)
+	}
+	judge := 0.0
+	if r.Judge {
+		one, err := r.Arch.Prefill(judged(r), r.Convention)
+		if err != nil {
+			return err
+		}
+		judge = one * float64(r.Samples)
+		a.add("judge_flop", cost.Of(judge, "FLOP", "F20", cost.Exact, "each completion with its prompt, scored once"))
+	}
 	a.add("prefill_flop", cost.Of(prefill, "FLOP", "F4", cost.Exact, "the prompt once, scores of the last position"))
-	a.add("decode_flop", cost.Of(decode, "FLOP", "F3", cost.Exact, "every token after the first of each sample"))
-	a.add("flop", cost.Of(prefill+decode, "FLOP", "F20", cost.Exact, ""))
-	a.add("flop_per_output_token", cost.Of((prefill+decode)/float64(r.Output*r.Samples), "FLOP/token", "F20", cost.Exact, "the prompt's share included"))
+	a.add("decode_flop", cost.Of(decode, "FLOP", "F3", kind, note))
+	total := prefill + decode + judge
+	a.add("flop", cost.Of(total, "FLOP", "F20", kind, ""))
+	a.add("flop_per_output_token", cost.Of(total/float64(r.Output*r.Samples), "FLOP/token", "F20", kind, "the prompt's share included"))
 	return nil
+}
+
+// judged is what a judge reads of a completion.
+func judged(r *Request) cost.Prefill {
+	return cost.Prefill{New: r.Prompt + r.Cached + r.Output, AllLogits: true}
 }
 
 func price(a *Answer, r *Request) error {
@@ -146,7 +173,11 @@ func memory(a *Answer, r *Request) error {
 	a.add("weight_bytes", cost.Of(w, "bytes", "F7", cost.Exact, "all parameters, as stored"))
 	a.add("cache_bytes_per_token", cost.Of(each, "bytes/token", "F2", cost.Exact, "while no window is full"))
 	a.add("cache_bytes", cost.Of(total, "bytes", "F2", cost.Exact, "of the request at its end, each sample with the prompt"))
-	a.add("step_bytes", cost.Of(b.Weights+b.CacheRead+b.CacheWrite+b.Embedding, "bytes", "F7", cost.Exact, "moved by the last decode step of the batch"))
+	bytes := cost.Of(moved(b), "bytes", "F7", cost.Exact, "moved by the last decode step of the batch")
+	if bytes, err = routed(r, context-1, bytes); err != nil {
+		return err
+	}
+	a.add("step_bytes", bytes)
 	v := r.Serving
 	if v == nil || v.Memory == 0 {
 		a.absent("no memory size was given", "max_batch")
@@ -161,6 +192,23 @@ func memory(a *Answer, r *Request) error {
 	}
 	a.add("max_batch", cost.Of(float64(fit.MaxBatch), "sequences", "F13", cost.Exact, fmt.Sprintf("that fit into %.4g GB usable, %.4g GB of them weights", fit.Usable/1e9, fit.Weights/1e9)))
 	return nil
+}
+
+func moved(b cost.StepBytes) float64 { return b.Weights + b.CacheRead + b.CacheWrite + b.Embedding }
+
+// routed gives the bytes of a mixture the band between a batch that all passes the
+// same experts and one that passes as many as it can.
+func routed(r *Request, context int64, q cost.Quantity) (cost.Quantity, error) {
+	low, err := r.Arch.StepBytes(context, r.Batch, *r.Format, cost.Same)
+	if err != nil {
+		return q, err
+	}
+	high, err := r.Arch.StepBytes(context, r.Batch, *r.Format, cost.Distinct)
+	if err != nil || moved(low) == moved(high) {
+		return q, err
+	}
+	q.Kind, q.Note = cost.Scenario, join(q.Note, "from the same experts for all to as many as the batch can pass")
+	return q.Within(moved(low), moved(high)), nil
 }
 
 // tooLarge says by how much a batch does not fit, and what would.
@@ -195,11 +243,16 @@ func times(a *Answer, r *Request) error {
 	}
 	e := t.efficiency(t.in.medians())
 	kind, note := e.Kind(), ""
+	if r.Draft != nil {
+		kind = cost.Scenario
+	}
 	if e.IsFloor() && v.Compute.IsKnown() && v.Weights.IsKnown() && v.Cache.IsKnown() {
 		a.assume("times are floors: every efficiency is 1")
 		note = "floor"
 	} else {
-		kind = cost.Fitted
+		if kind != cost.Scenario {
+			kind = cost.Fitted
+		}
 		a.assume("efficiencies: compute %s, weight reads %s, cache reads %s of the peak", band(v.Compute), band(v.Weights), band(v.Cache))
 	}
 	a.assume("%s step times, offset %s s, batch %d, %g chip(s) of %.4g FLOP/s dense and %.4g bytes/s", v.Model, band(v.Offset), r.Batch, v.Device.Chips, v.Device.Peak, v.Device.Bandwidth)
@@ -221,18 +274,25 @@ func times(a *Answer, r *Request) error {
 			a.add(name, q)
 		}
 	}
-	rates := kind // a rate at a floor of time is a ceiling, a bound too
+	ceiling := "" // a rate at a floor of time is a ceiling, a bound too
+	if note != "" {
+		ceiling = "ceiling"
+	}
 	add("ttft", "s", "F12", kind, join(note, "no queue"), rate(func(p timing) float64 { return p.ttft }))
 	if r.Output > 1 {
 		add("tpot", "s/token", "F13", kind, note, rate(func(p timing) float64 { return p.decode / p.steps }))
-		add("tokens_per_second_user", "tokens/s", "F13", rates, "", rate(func(p timing) float64 { return p.steps / p.decode }))
-		add("tokens_per_second", "tokens/s", "F13", rates, "of the whole batch, while it decodes", rate(func(p timing) float64 { return float64(r.Batch) * p.steps / p.decode }))
-		add("mfu", "share", "F14", rates, "of decoding", rate(func(p timing) float64 { return t.flop / (p.decode * v.Device.Chips * v.Device.Peak) }))
-		add("mbu", "share", "F14", rates, "of decoding", rate(func(p timing) float64 { return t.bytes / (p.decode * v.Device.Chips * v.Device.Bandwidth) }))
+		add("tokens_per_second_user", "tokens/s", "F13", kind, ceiling, rate(func(p timing) float64 { return p.steps / p.decode }))
+		add("tokens_per_second", "tokens/s", "F13", kind, join(ceiling, "of the whole batch, while it decodes"), rate(func(p timing) float64 { return float64(r.Batch) * p.steps / p.decode }))
+		add("mfu", "share", "F14", kind, join(ceiling, "of decoding"), rate(func(p timing) float64 { return t.flop / (p.decode * v.Device.Chips * v.Device.Peak) }))
+		if r.Draft == nil {
+			add("mbu", "share", "F14", kind, join(ceiling, "of decoding"), rate(func(p timing) float64 { return t.bytes / (p.decode * v.Device.Chips * v.Device.Bandwidth) }))
+		} else {
+			a.absent("a verification reads the weights once for several tokens", "mbu")
+		}
 	} else {
 		a.absent("one output token has no time per token after the first", "tpot", "tokens_per_second_user", "tokens_per_second", "mfu", "mbu")
 	}
-	add("e2e", "s", "F13", kind, note, rate(func(p timing) float64 { return p.ttft + p.decode }))
+	add("e2e", "s", "F13", kind, note, rate(func(p timing) float64 { return p.ttft + p.decode + p.judge }))
 	chips := func(p timing) float64 {
 		return v.Device.Chips * (p.ttft + p.decode*float64(r.Samples)/float64(r.Batch))
 	}

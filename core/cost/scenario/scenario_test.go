@@ -138,6 +138,46 @@ func TestIntervalsGiveBandsAndOnlyWhereTheyEnter(t *testing.T) {
 	}
 }
 
+func TestSpeculationBuysTimeWithOperations(t *testing.T) {
+	r := resolved(t, Setup{Model: "llama-3-8b", Hardware: "h100"})
+	q := r.Request(1000, 0, 50, 1, 1, draws)
+	plain := estimate(t, q)
+	d := cost.Draft{Accept: 0.7, Length: 4, Cost: 0.05, OpRatio: 0.1, Verify: 1}
+	s, err := d.Speculative()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Draft = &d
+	fast := estimate(t, q)
+	near(t, "time", value(t, fast, "tpot").Value, value(t, plain, "tpot").Value/s.Speedup)
+	near(t, "operations", value(t, fast, "decode_flop").Value, value(t, plain, "decode_flop").Value*s.Operations)
+	if value(t, fast, "tpot").Kind != cost.Scenario || value(t, fast, "decode_flop").Kind != cost.Scenario {
+		t.Error("speculation rests on an assumption, and the kinds do not say so")
+	}
+	q.Draft, q.Judge, q.Samples, q.Batch = nil, true, 4, 4
+	judged := estimate(t, q)
+	one, err := r.Arch.Prefill(cost.Prefill{New: 1050, AllLogits: true}, cost.Convention{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the judge", value(t, judged, "judge_flop").Value, 4*one)
+	q.Judge = false
+	if !(value(t, judged, "e2e").Value > value(t, estimate(t, q), "e2e").Value) {
+		t.Error("a judge takes no time")
+	}
+}
+
+func TestAMixturesBytesHaveTheBandOfItsRouting(t *testing.T) {
+	r := resolved(t, Setup{Model: "mixtral-8x7b", Hardware: "h100", Chips: 2})
+	q := value(t, estimate(t, r.Request(100, 0, 10, 1, 4, draws)), "step_bytes")
+	if !q.HasBand() || !(q.Lo < q.Value && q.Value < q.Hi) || q.Kind != cost.Scenario {
+		t.Errorf("four tokens: %+v", q)
+	}
+	if q := value(t, estimate(t, r.Request(100, 0, 10, 1, 1, draws)), "step_bytes"); q.HasBand() {
+		t.Errorf("one token: %+v", q)
+	}
+}
+
 func TestAMemoryThatDoesNotFitSaysByHowMuch(t *testing.T) {
 	r := resolved(t, Setup{Model: "llama-3-70b", Hardware: "h100"})
 	_, err := Estimate(r.Request(1000, 0, 50, 1, 1, draws))
@@ -352,5 +392,49 @@ func TestAQuestionByNames(t *testing.T) {
 				t.Errorf("got %v, want %q", err, r.want)
 			}
 		})
+	}
+}
+
+// A distilled model that serves in place of the trained one is cheaper by the ratio of
+// their weights, and demand that levels off takes longer.
+func TestAnotherModelMayServe(t *testing.T) {
+	q := Question{TrainModel: "llama-3-70b", TrainTokens: known(15e12), ServeModel: "llama-3-8b", TokensPerRequest: known(700), RequestsPerDay: known(1e8), Draws: draws}
+	growth, err := Growth([]float64{0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Growth = &growth
+	ask := func(q Question) *Answer {
+		b, _, err := q.Resolve(shipped(t), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := b.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	free := ask(q)
+	near(t, "tokens", value(t, free, "crossover_tokens").Value, 3*15e12*69501714432/7504658432)
+	q.Limit = 2e8
+	level := ask(q)
+	if d := value(t, level, "crossover_days"); d.Formula != "F30" || !(d.Value > value(t, free, "crossover_days").Value) {
+		t.Errorf("demand that levels off: %+v", d)
+	}
+	q.ServeParams = known(1e9)
+	if _, _, err := q.Resolve(shipped(t), day); err == nil {
+		t.Error("two models serve")
+	}
+}
+
+func TestEveryArithmeticTypeHasItsBytes(t *testing.T) {
+	last := math.Inf(1)
+	for _, d := range tables.Dtypes() {
+		b, err := Bytes(d)
+		if err != nil || !(b > 0 && b <= last) {
+			t.Errorf("%s: %g bytes after %g, %v", d, b, last, err)
+		}
+		last = b
 	}
 }

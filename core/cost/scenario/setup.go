@@ -23,11 +23,10 @@ type Setup struct {
 	Dtype    string           // arithmetic type: chooses the peak and, unless given, bytes; bf16
 	Chips    float64          // 1
 
-	BytesPerWeight     float64 // those of Dtype
-	BytesPerElement    float64 // of the cache; those of Dtype, which must then have two or more
-	BytesPerActivation float64 // those of the cache
-	Usable             float64 // share of the memory that counts; 1
-	MaxContext         int     // of the model, where its record does not say
+	BytesPerWeight  float64 // those of Dtype
+	BytesPerElement float64 // of the cache; those of Dtype, which must then have two or more
+	Usable          float64 // share of the memory that counts; 1
+	MaxContext      int     // of the model, where its record does not say
 
 	Compute, Weights, Cache *cost.Uncertain // efficiencies; 1, a floor
 	Offset                  *cost.Uncertain // seconds a step; 0
@@ -120,7 +119,7 @@ func (s Setup) format(r *Resolved) error {
 	if err != nil {
 		return err
 	}
-	f := cost.Format{Weight: s.BytesPerWeight, Cache: s.BytesPerElement, Activation: s.BytesPerActivation}
+	f := cost.Format{Weight: s.BytesPerWeight, Cache: s.BytesPerElement}
 	if f.Weight == 0 {
 		f.Weight = each
 	}
@@ -129,9 +128,6 @@ func (s Setup) format(r *Resolved) error {
 			return usage("cost", "a cache of %s elements is not a matter of course", s.dtype()).Fix("give bytes_per_element: caches are often kept wider than weights")
 		}
 		f.Cache = each
-	}
-	if f.Activation == 0 {
-		f.Activation = f.Cache
 	}
 	r.Format = &f
 	r.Assumed = append(r.Assumed, fmt.Sprintf("%g bytes per weight, %g per cached element", f.Weight, f.Cache))

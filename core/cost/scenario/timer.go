@@ -11,22 +11,22 @@ type timer struct {
 	model                           cost.Model
 	prefill                         cost.Work
 	steps                           []cost.Work // the decode steps; one for all where the model adds up
+	judge                           cost.Work   // of one completion; nothing without a judge
+	judges, speedup                 float64     // completions that are judged; of speculation, 1 without
 	n                               float64     // decode steps
 	flop, bytes                     float64     // of all decode steps of the batch
 }
 
 // timing is the seconds of a request.
-type timing struct{ ttft, decode, steps float64 }
+type timing struct{ ttft, decode, judge, steps float64 }
 
-// mostSteps bounds the decode steps that are timed one by one.
-const mostSteps = 1 << 16
-
-// mostTimed bounds the steps that are timed one by one over all draws.
+// mostTimed bounds the steps that are timed one by one, over all draws and over all
+// layers.
 const mostTimed = 1e7
 
 func newTimer(r *Request) (*timer, error) {
 	v := r.Serving
-	t := &timer{device: v.Device, model: v.Model, n: float64(r.Output - 1)}
+	t := &timer{device: v.Device, model: v.Model, n: float64(r.Output - 1), speedup: 1}
 	t.compute, t.weights, t.cache, t.offset = t.in.put(v.Compute), t.in.put(v.Weights), t.in.put(v.Cache), t.in.put(v.Offset)
 	if v.Power != nil {
 		t.watts, t.load, t.pue = t.in.put(v.Power.Watts), t.in.put(v.Power.Load), t.in.put(v.Power.PUE)
@@ -38,29 +38,45 @@ func newTimer(r *Request) (*timer, error) {
 	if t.prefill, err = r.Arch.PrefillWork(cost.Prefill{New: r.Prompt, Cached: r.Cached}, *r.Format, v.Routing); err != nil {
 		return nil, err
 	}
-	if r.Output > mostSteps {
-		return nil, usage(estimating, "%d output tokens are more than %d", r.Output, mostSteps)
-	}
-	if v.Model == cost.Overlap && !t.in.known() && (r.Output-1)*int64(r.Draws.N) > mostTimed {
-		return nil, usage(estimating, "%d decode steps at each of %d draws are more than %d", r.Output-1, r.Draws.N, int64(mostTimed)).Fix("use split step times, fewer draws or fewer tokens")
-	}
-	var sum cost.Work
-	for i := int64(1); i < r.Output; i++ {
-		w, err := r.Arch.StepWork(r.Prompt+r.Cached+i, r.Batch, *r.Format, v.Routing)
+	if r.Draft != nil {
+		s, err := r.Draft.Speculative()
 		if err != nil {
 			return nil, err
 		}
-		t.flop += w.Linear + w.Attention
-		t.bytes += w.Weights + w.Cache
-		sum = cost.Work{Linear: sum.Linear + w.Linear, Weights: sum.Weights + w.Weights, Cache: sum.Cache + w.Cache, Attention: sum.Attention + w.Attention}
-		if v.Model == cost.Overlap {
-			t.steps = append(t.steps, w)
+		t.speedup = s.Speedup
+	}
+	if r.Judge {
+		t.judges = float64(r.Samples)
+		if t.judge, err = r.Arch.PrefillWork(judged(r), *r.Format, v.Routing); err != nil {
+			return nil, err
 		}
 	}
-	if v.Model != cost.Overlap && t.n > 0 {
-		// Split adds its parts, and what is under its maximum is the same in every
-		// step: the mean step, n times, is their sum.
-		t.steps = []cost.Work{{Linear: sum.Linear / t.n, Weights: sum.Weights / t.n, Cache: sum.Cache / t.n}}
+	start := r.Prompt + r.Cached
+	sum, err := r.Arch.StepsWork(start, r.Output-1, r.Batch, *r.Format, v.Routing)
+	if err != nil {
+		return nil, err
+	}
+	t.flop, t.bytes = sum.Linear+sum.Attention, sum.Weights+sum.Cache
+	if v.Model != cost.Overlap {
+		if t.n > 0 {
+			// Split adds its parts, and what is under its maximum is the same in every
+			// step: the mean step, n times, is their sum.
+			t.steps = []cost.Work{{Linear: sum.Linear / t.n, Weights: sum.Weights / t.n, Cache: sum.Cache / t.n}}
+		}
+		return t, nil
+	}
+	switch {
+	case float64(r.Output-1)*float64(len(r.Arch.Layers)) > mostTimed:
+		return nil, usage(estimating, "%d decode steps of %d layers are too many to time one by one", r.Output-1, len(r.Arch.Layers)).Fix("use split step times")
+	case !t.in.known() && float64(r.Output-1)*float64(r.Draws.N) > mostTimed:
+		return nil, usage(estimating, "%d decode steps at each of %d draws are too many to time one by one", r.Output-1, r.Draws.N).Fix("use split step times, fewer draws or fewer tokens")
+	}
+	for i := int64(1); i < r.Output; i++ {
+		w, err := r.Arch.StepWork(start+i, r.Batch, *r.Format, v.Routing)
+		if err != nil {
+			return nil, err
+		}
+		t.steps = append(t.steps, w)
 	}
 	return t, nil
 }
@@ -86,6 +102,14 @@ func (t *timer) at(x []float64) (timing, error) {
 	}
 	if t.model != cost.Overlap {
 		out.decode *= t.n
+	}
+	out.decode /= t.speedup
+	if t.judges > 0 {
+		j, err := cost.StepTimeOf(t.judge, t.device, e, t.model, x[t.offset])
+		if err != nil {
+			return timing{}, err
+		}
+		out.judge = j.Total * t.judges
 	}
 	return out, nil
 }

@@ -13,13 +13,16 @@ const op = "step time"
 // Point is one measured call: a decode step of Batch sequences that hold Context
 // tokens each, or the prefill of Context tokens.
 type Point struct {
-	Context int     `json:"context"`
-	Batch   int     `json:"batch"`
-	Seconds float64 `json:"seconds"`
+	Context int
+	Batch   int
+	Seconds float64
 	// What the call does, as the backend counts it.
-	Weights float64 `json:"weight_bytes"` // a step moves with nothing held
-	Linear  float64 `json:"flops"`        // of that step; of a prefill all
-	Cache   float64 `json:"cache_bytes"`  // moved beyond that
+	Weights float64 // a step moves with nothing held
+	Linear  float64 // of that step; of a prefill all
+	Cache   float64 // moved beyond that
+	// Attention is the operations beyond Linear. No term is of them, as the cache's
+	// is of the same positions; they are carried for floors.
+	Attention float64
 }
 
 // Term is one constant of a fit.
@@ -139,7 +142,7 @@ func check(points []Point, opt Options) error {
 		case p.Context < 0 || p.Batch < 1:
 			return bad("point %d has a context of %d and a batch of %d", i+1, p.Context, p.Batch)
 		}
-		for _, x := range []float64{p.Weights, p.Linear, p.Cache} {
+		for _, x := range []float64{p.Weights, p.Linear, p.Cache, p.Attention} {
 			if !(x >= 0) || math.IsInf(x, 0) {
 				return bad("point %d has a count of %g", i+1, x)
 			}

@@ -10,9 +10,9 @@ import (
 // Prediction is what a fit says of a call.
 type Prediction struct {
 	Point          // what the call does, and its seconds
-	Lo     float64 `json:"lo"` // the interval at Fitted.Level: of the fit, not of one measurement
-	Hi     float64 `json:"hi"`
-	Beyond string  `json:"beyond,omitempty"` // what was measured, when the call is outside of it: an extrapolation, to be shown apart
+	Lo     float64 // the interval at Fitted.Level: of the fit, not of one measurement
+	Hi     float64
+	Beyond string // what was measured, when the call is outside of it: an extrapolation, to be shown apart
 }
 
 // Predict returns the seconds of a call at a context and a batch. What it does is
@@ -91,7 +91,11 @@ func (f *Fitted) work(context, batch int) Point {
 		p.Cache = perToken(func(p *Point) float64 { return p.Cache })
 		return p
 	}
-	p.Cache = max(0, float64(batch)*at(func(p *Point) float64 { return p.Cache / float64(p.Batch) }, byContext, context, contexts))
+	perRow := func(value func(*Point) float64) float64 {
+		return max(0, float64(batch)*at(func(p *Point) float64 { return value(p) / float64(p.Batch) }, byContext, context, contexts))
+	}
+	p.Cache = perRow(func(p *Point) float64 { return p.Cache })
+	p.Attention = perRow(func(p *Point) float64 { return p.Attention })
 	p.Linear = at(func(p *Point) float64 { return p.Linear }, byBatch, batch, batches)
 	if p.Weights = f.Residuals[0].Weights; len(batches) > 1 {
 		p.Weights = at(func(p *Point) float64 { return p.Weights }, byBatch, batch, batches)

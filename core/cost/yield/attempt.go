@@ -83,8 +83,8 @@ type Setting struct {
 	Absent  map[Unit]string // why others are not known
 }
 
-// attempts returns how many there are.
-func (s *Setting) attempts() int {
+// Attempts returns how many there are.
+func (s *Setting) Attempts() int {
 	n := 0
 	for i := range s.Prompts {
 		n += len(s.Prompts[i].Attempts)

@@ -22,9 +22,14 @@ type Options struct {
 	// PromptEach charges the prompt for each attempt. Otherwise n attempts pay it once,
 	// as when they are forked from one prefill, or are the n choices of one request.
 	PromptEach bool
-	// Count says that the value of a set is a count of what is in it, which is set against what
-	// all attempts took and not against what one took.
+	// Count says that the value of a set is a count of what is in it.
 	Count bool
+	// Share says that values are 0 or 1, so that an interval of their mean is in [0, 1].
+	Share bool
+	// FixedPrompts makes intervals over the attempts at these very prompts. Otherwise
+	// those over several prompts say what to expect at other prompts of their kind, which
+	// takes more than a few prompts.
+	FixedPrompts bool
 	// By is the unit of the front; nil is the first of usd, joules, seconds, flop,
 	// tokens that every setting has.
 	By *Unit
@@ -61,13 +66,15 @@ func (o *Options) settle() error {
 // Amount is what answers take of one unit.
 type Amount struct {
 	Source
-	Answer measure.Estimate  `json:"answer"`          // of n attempts, all of them made
+	Answer measure.Estimate  `json:"answer"`          // of n attempts, all of them made; of sets too
 	Until  *measure.Estimate `json:"until,omitempty"` // of trying until an answer is useful, at most n times
 	// PerUseful is Answer, and UntilPerUseful is Until, over the chance that one of n is useful;
 	// infinite where none ever was, with the least that it can be as Lo.
 	PerUseful      *measure.Estimate `json:"per_useful,omitempty"`
 	UntilPerUseful *measure.Estimate `json:"until_per_useful,omitempty"`
-	QualityPer     *measure.Estimate `json:"quality_per,omitempty"` // quality over Answer
+	// QualityPer is the quality over Answer; that of a set which is no count over what one
+	// answer takes.
+	QualityPer *measure.Estimate `json:"quality_per,omitempty"`
 }
 
 // Row is a setting with a number of attempts.
@@ -92,8 +99,7 @@ type Report struct {
 }
 
 // Compute returns a row for every setting and number of attempts: settings in their
-// order, numbers ascending. Intervals over one prompt are over its attempts; over
-// several they are over prompts, each weighing the same. No settings, and settings
+// order, numbers ascending. Each prompt weighs the same, whatever its attempts. No settings, and settings
 // without attempts, are data errors; so are values and amounts that are not finite.
 func Compute(settings []Setting, o Options) (*Report, error) {
 	if err := o.settle(); err != nil {
@@ -134,11 +140,12 @@ func Compute(settings []Setting, o Options) (*Report, error) {
 
 // row is a setting with n attempts.
 func (o *Options) row(s *Setting, n int) (Row, error) {
-	best := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return o.best(p, n) })
-	}
-	row := Row{N: n, Quality: o.jackknife(s.Prompts, best), Amounts: map[Unit]*Amount{}}
+	best := func(p *Prompt) float64 { return o.best(p, n) }
+	row := Row{N: n, Quality: o.jackknife(s.Prompts, mean(best)), Amounts: map[Unit]*Amount{}}
 	row.Quality.Missing = s.undefined()
+	if o.Share {
+		row.Quality = within(row.Quality, 0, 1)
+	}
 	if o.AtLeast != nil {
 		useful, err := o.rate(s.Prompts, n)
 		if err != nil {
@@ -151,20 +158,15 @@ func (o *Options) row(s *Setting, n int) (Row, error) {
 		row.Useful, row.Tries = &useful, &tries
 	}
 	for u, source := range s.Known {
-		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, func(list []Prompt) float64 {
-			return meanOver(list, func(p *Prompt) float64 { return o.all(p, u, n) })
-		})}
+		answer := func(p *Prompt) float64 { return o.all(p, u, n) }
+		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, mean(answer))}
 		if o.AtLeast != nil {
-			until := o.jackknife(s.Prompts, func(list []Prompt) float64 {
-				return meanOver(list, func(p *Prompt) float64 { return o.until(p, u, n) })
-			})
+			until := o.jackknife(s.Prompts, mean(func(p *Prompt) float64 { return o.until(p, u, n) }))
 			each, each2 := over(a.Answer, *row.Useful), over(until, *row.Useful)
 			a.Until, a.PerUseful, a.UntilPerUseful = &until, &each, &each2
 		}
 		if !o.Smaller && a.Answer.Value > 0 {
-			per := o.jackknife(s.Prompts, func(list []Prompt) float64 {
-				return best(list) / meanOver(list, func(p *Prompt) float64 { return o.all(p, u, n) })
-			})
+			per := o.jackknife(s.Prompts, statistic{best, answer})
 			a.QualityPer = &per
 		}
 		row.Amounts[u] = a
@@ -189,23 +191,29 @@ func (s *Setting) undefined() int {
 // prompts it is the mean of theirs.
 func (o *Options) set(s *Setting) Row {
 	row := Row{N: s.fewest(), Amounts: map[Unit]*Amount{}}
-	if len(s.Prompts) == 1 {
+	value := mean(func(p *Prompt) float64 { return p.Set.Value })
+	// half is the half width of the mean of independent intervals, on one side.
+	half := func(end func(*measure.Estimate) float64) float64 {
+		squares := mean(func(p *Prompt) float64 { return math.Pow(end(p.Set)-p.Set.Value, 2) })
+		return math.Sqrt(squares.parts(s.Prompts).value() / float64(len(s.Prompts)))
+	}
+	switch {
+	case len(s.Prompts) == 1:
 		row.Quality = *s.Prompts[0].Set
-	} else {
-		row.Quality = o.jackknife(s.Prompts, func(list []Prompt) float64 {
-			return meanOver(list, func(p *Prompt) float64 { return p.Set.Value })
-		})
+	case o.FixedPrompts: // each is known as well as its own interval says
+		row.Quality = o.estimate(value.parts(s.Prompts).value(), len(s.Prompts), "")
+		row.Quality.Lo = row.Quality.Value - half(func(e *measure.Estimate) float64 { return e.Lo })
+		row.Quality.Hi = row.Quality.Value + half(func(e *measure.Estimate) float64 { return e.Hi })
+		row.Quality.Method = "mover"
+	default:
+		row.Quality = o.jackknife(s.Prompts, value)
 	}
 	for u, source := range s.Known {
-		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, func(list []Prompt) float64 {
-			return meanOver(list, func(p *Prompt) float64 { return o.all(p, u, 1) })
-		})}
-		against := meanOver(s.Prompts, func(p *Prompt) float64 {
-			if o.Count {
-				return o.all(p, u, len(p.Attempts))
-			}
-			return o.all(p, u, 1)
-		})
+		a := &Amount{Source: source, Answer: o.jackknife(s.Prompts, mean(func(p *Prompt) float64 { return o.all(p, u, row.N) }))}
+		against := a.Answer.Value
+		if !o.Count {
+			against = mean(func(p *Prompt) float64 { return o.all(p, u, 1) }).parts(s.Prompts).value()
+		}
 		if !o.Smaller && against > 0 {
 			per := row.Quality.Map(func(v float64) float64 { return v / against })
 			a.QualityPer = &per

@@ -3,162 +3,15 @@ package yield
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"lab/core/cost"
 	"lab/core/fault"
 	"lab/core/measure"
 	"lab/core/seed"
 )
-
-// near is a comparison in which NaN fails.
-func near(got, want, tol float64) bool { return math.Abs(got-want) <= tol*(1+math.Abs(want)) }
-
-const tiny = 1e-12 // sums of a few hundred terms of the size of the result
-
-// permutations calls visit with every order of n things.
-func permutations(n int, visit func([]int)) {
-	p := make([]int, n)
-	for i := range p {
-		p[i] = i
-	}
-	var swap func(k int)
-	swap = func(k int) {
-		if k == n {
-			visit(p)
-			return
-		}
-		for i := k; i < n; i++ {
-			p[k], p[i] = p[i], p[k]
-			swap(k + 1)
-			p[k], p[i] = p[i], p[k]
-		}
-	}
-	swap(0)
-}
-
-// attempts makes attempts with values, each with own tokens and a prompt of 10.
-func attempts(own func(i int) float64, values ...float64) []Attempt {
-	out := make([]Attempt, len(values))
-	for i, v := range values {
-		out[i].Value = v
-		out[i].Spent[Tokens] = Spend{Prompt: 10, Own: own(i)}
-	}
-	return out
-}
-
-func setting(prompts ...Prompt) Setting {
-	return Setting{Prompts: prompts, Known: map[Unit]Source{Tokens: {Kind: cost.Measured}}}
-}
-
-func rising(i int) float64 { return float64(3*i*i + 1) }
-
-func at(v float64) *float64 { return &v }
-
-// What is said of n attempts is the mean over every order in which the attempts
-// could have come.
-func TestDrawsAreTheMeanOverAllOrders(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		values []float64
-	}{
-		{"different values", []float64{0.3, 0.9, 0.1, 0.5, 0.7, 0.2}},
-		{"ties", []float64{1, 0, 1, 0, 0, 0}},
-		{"none useful", []float64{0, 0, 0, 0, 0}},
-		{"all useful", []float64{1, 1, 1, 1}},
-		{"one attempt", []float64{0.6}},
-		{"negative values", []float64{-1, -3, -2, 0.8}},
-	} {
-		for _, each := range []bool{false, true} {
-			p := Prompt{Attempts: attempts(rising, row.values...)}
-			o := Options{AtLeast: at(0.6), PromptEach: each}
-			for n := 1; n <= len(row.values); n++ {
-				var orders, best, all, until, solved, tries float64
-				permutations(len(row.values), func(order []int) {
-					orders++
-					top, done := math.Inf(-1), false
-					prompts := 0.0
-					for k, i := range order[:n] {
-						a := &p.Attempts[i]
-						top = max(top, a.Value)
-						all += a.Spent[Tokens].Own
-						if k == 0 || each {
-							all += a.Spent[Tokens].Prompt
-						}
-						if done {
-							continue
-						}
-						tries++
-						until += a.Spent[Tokens].Own
-						if prompts == 0 || each {
-							prompts += a.Spent[Tokens].Prompt
-						}
-						if a.Value >= 0.6 {
-							done = true
-							solved++
-						}
-					}
-					until += prompts
-					best += top
-				})
-				x := o.outcome(&p, n)
-				for _, c := range []struct {
-					what      string
-					got, want float64
-				}{{"best", o.best(&p, n), best}, {"all", o.all(&p, Tokens, n), all}, {"until", o.until(&p, Tokens, n), until}, {"solved", x.solved, solved}, {"tries", x.tries, tries}} {
-					if !near(c.got, c.want/orders, tiny) {
-						t.Errorf("%s, prompt each %v, n = %d: %s is %v, the mean over all orders %v", row.name, each, n, c.what, c.got, c.want/orders)
-					}
-				}
-			}
-		}
-	}
-}
-
-// The smallest of n is the largest of n with the sign turned.
-func TestSmallerIsBetterWhenAsked(t *testing.T) {
-	p := Prompt{Attempts: attempts(rising, 5, 3, 8, 1)}
-	o := Options{Smaller: true, AtLeast: at(3)}
-	want := -ExpectedBest([]float64{-5, -3, -8, -1}, 2)
-	if got := o.best(&p, 2); !near(got, want, tiny) {
-		t.Errorf("the best of 2 is %v, want %v", got, want)
-	}
-	if x := o.outcome(&p, 1); !near(x.solved, 0.5, tiny) {
-		t.Errorf("%v of the values are at most 3, want a half", x.solved)
-	}
-}
-
-// Averaged over how many of N independent attempts are useful, the estimates are the
-// expectations of core/cost for independent tries: they are unbiased.
-func TestRetriesAreUnbiased(t *testing.T) {
-	const total = 9
-	for _, p := range []float64{0.05, 0.3, 0.8, 1} {
-		for n := 1; n <= total; n++ {
-			var tries, solved float64
-			for k := 0; k <= total; k++ {
-				choose := math.Exp(lchoose(total, k))
-				weight := choose * math.Pow(p, float64(k)) * math.Pow(1-p, float64(total-k))
-				x := outcomeOf(total, k, n)
-				tries, solved = tries+weight*x.tries, solved+weight*x.solved
-				if pass, err := cost.PassAtK(total, int64(k), int64(n)); err != nil || !near(x.solved, pass, tiny) {
-					t.Errorf("%d useful of %d: one of %d is with %v, pass@k is %v (%v)", k, total, n, x.solved, pass, err)
-				}
-			}
-			want, err := cost.EarlyStop(p, int64(n))
-			if err != nil || !near(tries, want.Tries, tiny) || !near(solved, want.Solved, tiny) {
-				t.Errorf("p = %v, n = %d: %v tries and %v solved on average, want %+v (%v)", p, n, tries, solved, want, err)
-			}
-		}
-	}
-}
-
-func lchoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
-}
 
 // For a mean the jackknife is Student's t, over attempts and over prompts.
 func TestJackknifeOfAMeanIsStudents(t *testing.T) {
@@ -180,6 +33,36 @@ func TestJackknifeOfAMeanIsStudents(t *testing.T) {
 		if !near(q.Value, want.Value, tiny) || !near(q.Lo, want.Lo, 1e-9) || !near(q.Hi, want.Hi, 1e-9) { // quantile of t is exact to about 1e-10
 			t.Errorf("%s: %v in [%v, %v], want %v in [%v, %v]", name, q.Value, q.Lo, q.Hi, want.Value, want.Lo, want.Hi)
 		}
+	}
+}
+
+// For a mean of means within prompts the stratified jackknife has the variance of
+// survey sampling, Σ s²/n over the prompts over their number squared.
+func TestFixedPromptsAreStrata(t *testing.T) {
+	groups := [][]float64{{0.2, 0.9, 0.4}, {0.4, 0.75, 0.1, 0.6}}
+	var prompts []Prompt
+	variance, freedom := 0.0, 0
+	for _, values := range groups {
+		prompts = append(prompts, Prompt{Attempts: attempts(rising, values...)})
+		n := float64(len(values))
+		mean, squares := 0.0, 0.0
+		for _, v := range values {
+			mean += v / n
+		}
+		for _, v := range values {
+			squares += (v - mean) * (v - mean)
+		}
+		variance += squares / (n - 1) / n / 4
+		freedom += len(values) - 1
+	}
+	r, err := Compute([]Setting{setting(prompts...)}, Options{FixedPrompts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := r.Rows[0].Quality
+	half := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}.Quantile(0.975) * math.Sqrt(variance)
+	if !near(q.Hi-q.Value, half, 1e-9) || !near(q.Value-q.Lo, half, 1e-9) || q.N != 7 { // the quantile is exact to about 1e-10
+		t.Errorf("%v in [%v, %v] of %d, want half a width of %v", q.Value, q.Lo, q.Hi, q.N, half)
 	}
 }
 
@@ -329,8 +212,6 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	}
 }
 
-func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
-
 // The front of a unit is of the points that no other beats, found by comparing each
 // with each.
 func TestFrontIsWhatNoPointBeats(t *testing.T) {
@@ -383,8 +264,8 @@ func TestSetsAgainstCosts(t *testing.T) {
 		want  float64
 	}{{false, 0.5 / 50}, {true, 0.5 / 170}} {
 		r, err := Compute([]Setting{s}, Options{Count: row.count})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || r.Rows[0].N != 4 || r.Rows[0].Amounts[Tokens].Answer.Value != 170 {
+			t.Fatalf("%+v (%v); want the 170 tokens of 4 answers", r, err)
 		}
 		if q := r.Rows[0].Amounts[Tokens].QualityPer; !near(q.Value, row.want, tiny) || !near(q.Lo, row.want*0.8, tiny) {
 			t.Errorf("count %v: %+v, want %v", row.count, q, row.want)

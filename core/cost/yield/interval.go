@@ -24,66 +24,129 @@ func (o *Options) estimate(v float64, n int, note string) measure.Estimate {
 // jackknife returns a statistic of prompts with the interval of the delete-a-group
 // jackknife: variance (g−1)/g times the squared deviations of the g values without one
 // group, and t on g − 1 degrees of freedom (Tukey 1958; for statistics of draws
-// without replacement Arvesen 1969, "Jackknifing U-statistics"). Groups are
-// prompts, or where there is one the attempts at it, at most 100 groups.
-func (o *Options) jackknife(prompts []Prompt, statistic func([]Prompt) float64) measure.Estimate {
+// without replacement Arvesen 1969, "Jackknifing U-statistics"). Groups are prompts,
+// or, where there is one, the attempts at it, at most 100 groups. With FixedPrompts
+// they are the attempts within each prompt: variances and degrees of freedom of the
+// prompts add up (the stratified jackknife: Jones 1974, "Jackknife estimation of
+// functions of stratum means").
+func (o *Options) jackknife(prompts []Prompt, x statistic) measure.Estimate {
+	attempts := len(prompts) == 1 || o.FixedPrompts
 	size := len(prompts)
-	if size == 1 {
-		size = len(prompts[0].Attempts)
+	if attempts {
+		size = 0
+		for i := range prompts {
+			size += len(prompts[i].Attempts)
+		}
 	}
-	e := o.estimate(statistic(prompts), size, "")
+	parts := x.parts(prompts)
+	e := o.estimate(parts.value(), size, "")
 	if !finite(e.Value) {
 		e.Note = "it is not defined for these attempts"
 		return e
 	}
-	groups := size
-	if len(prompts) == 1 {
-		groups = min(size, jackknifeGroups)
-	}
-	if groups < 2 {
-		e.Note = "one attempt: nothing tells how far others would lie from it"
-		return e
-	}
-	without := make([]float64, groups)
-	same, mean := true, 0.0
-	for g := range without {
-		without[g] = statistic(leaveOut(prompts, g, groups))
-		if math.IsNaN(without[g]) {
-			e.Note = "without some of the attempts it is not defined: nothing tells how far others would lie from it"
-			return e
+	var all strata
+	if attempts {
+		for i := range prompts {
+			groups := min(len(prompts[i].Attempts), jackknifeGroups)
+			kept := parts.terms[i]
+			all.add(groups, func(g int) float64 {
+				parts.terms[i] = x.term(withoutAttempts(&prompts[i], g, groups))
+				return parts.value()
+			})
+			parts.terms[i] = kept
 		}
-		same = same && without[g] == without[0]
-		mean += without[g] / float64(groups)
+	} else {
+		all.add(len(prompts), func(g int) float64 { return parts.without(g) })
 	}
-	if same {
+	switch {
+	case all.single:
+		e.Note = "one attempt: nothing tells how far others would lie from it"
+	case math.IsNaN(all.variance):
+		e.Note = "without some of the attempts it is not defined: nothing tells how far others would lie from it"
+	case !all.varies:
 		e.Note = noteAlike
-		return e
+	default:
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(all.freedom)}.Quantile((1+o.Level)/2) * math.Sqrt(all.variance)
+		e.Lo, e.Hi = e.Value-half, e.Value+half
 	}
-	squares := 0.0
-	for _, w := range without {
-		squares += (w - mean) * (w - mean)
-	}
-	m := float64(groups)
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: m - 1}.Quantile((1+o.Level)/2) * math.Sqrt((m-1)/m*squares)
-	e.Lo, e.Hi = e.Value-half, e.Value+half
 	return e
 }
 
-// leaveOut returns the prompts without a group.
-func leaveOut(prompts []Prompt, group, groups int) []Prompt {
-	if len(prompts) > 1 {
-		rest := make([]Prompt, 0, len(prompts)-1)
-		rest = append(rest, prompts[:group]...)
-		return append(rest, prompts[group+1:]...)
+// statistic is a ratio of means over prompts, or a mean where there is no below.
+type statistic struct {
+	above, below func(*Prompt) float64
+}
+
+// mean is the statistic of a number of each prompt.
+func mean(of func(*Prompt) float64) statistic { return statistic{above: of} }
+
+func (x statistic) term(p *Prompt) [2]float64 {
+	if x.below == nil {
+		return [2]float64{x.above(p), 1}
 	}
-	p := prompts[0]
+	return [2]float64{x.above(p), x.below(p)}
+}
+
+// parts returns the terms of all prompts.
+func (x statistic) parts(prompts []Prompt) parts {
+	var out parts
+	for i := range prompts {
+		out.terms = append(out.terms, x.term(&prompts[i]))
+	}
+	return out
+}
+
+// parts are the terms of a statistic, by prompt.
+type parts struct{ terms [][2]float64 }
+
+func (p parts) value() float64 { return p.without(-1) }
+
+// without returns the statistic without a prompt.
+func (p parts) without(at int) float64 {
+	var above, below float64
+	for i, t := range p.terms {
+		if i != at {
+			above, below = above+t[0], below+t[1]
+		}
+	}
+	return above / below
+}
+
+// strata sums the jackknife's variances.
+type strata struct {
+	variance       float64
+	freedom        int
+	single, varies bool
+}
+
+// add adds those of the values without each of the groups.
+func (s *strata) add(groups int, without func(g int) float64) {
+	if groups < 2 {
+		s.single = true
+		return
+	}
+	values := make([]float64, groups)
+	mean := 0.0
+	for g := range values {
+		values[g] = without(g)
+		mean += values[g] / float64(groups)
+		s.varies = s.varies || values[g] != values[0]
+	}
+	for _, v := range values {
+		s.variance += float64(groups-1) / float64(groups) * (v - mean) * (v - mean)
+	}
+	s.freedom += groups - 1
+}
+
+// withoutAttempts returns a prompt without every groups-th attempt.
+func withoutAttempts(p *Prompt, group, groups int) *Prompt {
 	rest := make([]Attempt, 0, len(p.Attempts))
 	for i := range p.Attempts {
 		if i%groups != group {
 			rest = append(rest, p.Attempts[i])
 		}
 	}
-	return []Prompt{{Text: p.Text, Attempts: rest}}
+	return &Prompt{Text: p.Text, Attempts: rest}
 }
 
 // within intersects the interval with what the quantity can be.
@@ -94,61 +157,45 @@ func within(e measure.Estimate, least, most float64) measure.Estimate {
 	return e
 }
 
-// rate returns the chance that one of n attempts is useful. At one prompt its
-// interval is Wilson's for one attempt, raised to n; over several it is the
-// jackknife of prompts.
+// rate returns the chance that one of n attempts is useful. Where attempts are what
+// varies, at one prompt or at fixed ones, and all or none are useful, or there is one
+// prompt, its interval is Wilson's for one attempt, raised to n; otherwise it is the
+// jackknife's, within [0, 1].
 func (o *Options) rate(prompts []Prompt, n int) (measure.Estimate, error) {
-	value := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return o.outcome(p, n).solved })
-	}
-	if len(prompts) > 1 {
-		return within(o.jackknife(prompts, value), 0, 1), nil
-	}
-	e, err := o.single(&prompts[0])
-	if err != nil {
-		return e, err
-	}
-	_, e.Lo = retries(e.Lo, n)
-	_, e.Hi = retries(e.Hi, n)
-	e.Value = value(prompts)
-	return e, nil
+	raise := func(p float64) float64 { _, solved := retries(p, n); return solved }
+	return o.chance(prompts, func(x outcome) float64 { return x.solved }, n, raise, 0, 1)
 }
 
 // tries returns the expected attempts up to n, with an interval made like that of
 // [Options.rate].
 func (o *Options) tries(prompts []Prompt, n int) (measure.Estimate, error) {
-	value := func(list []Prompt) float64 {
-		return meanOver(list, func(p *Prompt) float64 { return o.outcome(p, n).tries })
+	many := func(p float64) float64 { tries, _ := retries(p, n); return tries }
+	return o.chance(prompts, func(x outcome) float64 { return x.tries }, n, many, 1, float64(n))
+}
+
+// chance is what becomes of n tries: at is its value for a rate of success.
+func (o *Options) chance(prompts []Prompt, of func(outcome) float64, n int, at func(p float64) float64, least, most float64) (measure.Estimate, error) {
+	value := mean(func(p *Prompt) float64 { return of(o.outcome(p, n)) })
+	var hits []bool
+	useful := 0
+	for i := range prompts {
+		for j := range prompts[i].Attempts {
+			hits = append(hits, o.useful(prompts[i].Attempts[j].Value))
+			if hits[len(hits)-1] {
+				useful++
+			}
+		}
 	}
-	if len(prompts) > 1 {
-		return within(o.jackknife(prompts, value), 1, float64(n)), nil
+	if len(prompts) > 1 && !(o.FixedPrompts && (useful == 0 || useful == len(hits))) {
+		return within(o.jackknife(prompts, value), least, most), nil
 	}
-	e, err := o.single(&prompts[0])
+	e, err := measure.Proportion(hits, measure.Interval{Level: o.Level})
 	if err != nil {
 		return e, err
 	}
-	lo, hi := e.Lo, e.Hi
-	e.Lo, _ = retries(hi, n)
-	e.Hi, _ = retries(lo, n)
-	e.Value = value(prompts)
+	a, b := at(e.Lo), at(e.Hi)
+	e.Value, e.Lo, e.Hi = value.parts(prompts).value(), min(a, b), max(a, b)
 	return e, nil
-}
-
-// single is the share of useful attempts at one prompt.
-func (o *Options) single(p *Prompt) (measure.Estimate, error) {
-	hits := make([]bool, len(p.Attempts))
-	for i := range hits {
-		hits[i] = o.useful(p.Attempts[i].Value)
-	}
-	return measure.Proportion(hits, measure.Interval{Level: o.Level})
-}
-
-func meanOver(prompts []Prompt, f func(*Prompt) float64) float64 {
-	sum := 0.0
-	for i := range prompts {
-		sum += f(&prompts[i])
-	}
-	return sum / float64(len(prompts))
 }
 
 // over returns the ratio of two quantities of which the first is positive: the

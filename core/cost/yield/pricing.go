@@ -3,6 +3,7 @@ package yield
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"lab/core/cost"
 	"lab/core/cost/tables"
@@ -22,6 +23,8 @@ type Pricing struct {
 	// Power gives the joules of seconds.
 	Power     *cost.Power
 	PowerNote string // where the watts are from
+
+	RentWhy, PowerWhy string // why Rent and Power are nil; "" says that none is given
 }
 
 // Rent is what a second of the device costs.
@@ -35,7 +38,9 @@ type Served struct {
 	Name    string
 	Arch    *cost.Arch
 	Serving cost.Serving
-	Batch   int64 // sequences that are decoded together; each takes its share of a step
+	Batch   int64   // sequences that are decoded together; each takes its share of a step
+	Memory  float64 // usable bytes of all chips; 0: not known
+	Device  string  // for messages
 	Note    string
 }
 
@@ -46,6 +51,8 @@ func (p *Pricing) Check() error {
 		return fault.New(fault.Usage, op, "", "a price of tokens and a price of hours are given").Fix("give one of the two")
 	case p.Rent != nil && (!(p.Rent.USDPerHour > 0) || math.IsInf(p.Rent.USDPerHour, 1)):
 		return fault.New(fault.Usage, op, "", "%v USD an hour", p.Rent.USDPerHour).Fix("give a price above 0")
+	case p.As != nil && p.As.Arch == nil:
+		return fault.New(fault.Usage, op, "", "the other model has no architecture")
 	case p.As != nil && p.As.Batch < 1:
 		return fault.New(fault.Usage, op, "", "batch = %d is below 1", p.As.Batch)
 	case p.Batch && p.List == nil:
@@ -57,43 +64,61 @@ func (p *Pricing) Check() error {
 // pricer prices the attempts of one setting.
 type pricer struct {
 	*Pricing
-	counters
-	search bool
+	rates
+	search string // the strategy; empty for sampling
 	known  map[Unit]Source
 	absent map[Unit]string
 	served map[[3]int64][2]Spend // FLOP and seconds by prompt, output and own tokens
 }
 
+// Strategies of core/search that evaluate tokens which are never generated.
+const (
+	speculative = "speculative"
+	contrastive = "contrastive"
+)
+
+// strategy is the name of a search.
+func strategy(search string) string {
+	name, _, _ := strings.Cut(search, ":")
+	return strings.TrimSpace(name)
+}
+
 // of returns the pricer of a setting, which knows of each unit how it is known, or why
-// it is not.
-func (p *Pricing) of(g *group, c counters) *pricer {
-	r := &pricer{Pricing: p, counters: c, search: g.search != "", known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
-	if r.search && c.why != "" {
-		r.absent[Tokens] = c.why
-	} else if r.search {
-		r.known[Tokens] = Source{cost.Measured, c.note}
-	} else {
+// it is not. rate is that of the setting's model.
+func (p *Pricing) of(g *group, rate rates) *pricer {
+	r := &pricer{Pricing: p, rates: rate, search: strategy(g.search), known: map[Unit]Source{}, absent: map[Unit]string{}, served: map[[3]int64][2]Spend{}}
+	note := "counted by the backend: decoding of each sample, prompts at the model's rate, as if samples shared nothing but the prompt"
+	switch {
+	case r.search == "":
 		r.known[Tokens] = Source{cost.Exact, "tokens of prompt and completion"}
+	case rate.counted:
+		note = "counted by the backend: all that the search evaluated"
+		r.known[Tokens] = Source{cost.Measured, note}
+	default:
+		r.absent[Tokens] = noCost
 	}
 	counts := func(u Unit, rate float64) {
 		switch {
-		case c.why != "":
-			r.absent[u] = c.why
+		case !r.counted:
+			r.absent[u] = noCost
 		case rate == 0:
-			r.absent[u] = "the backend counts none"
+			r.absent[u] = noCount
 		default:
-			r.known[u] = Source{cost.Measured, c.note}
+			r.known[u] = Source{cost.Measured, note}
 		}
 	}
 	switch m := p.As; {
 	case m == nil:
-		counts(FLOP, c.flop+c.attemptFLOP)
-		counts(Seconds, c.ownSeconds+c.attemptSeconds)
+		counts(FLOP, rate.flop)
+		counts(Seconds, rate.promptSeconds+rate.ownSeconds)
+	case r.search == speculative:
+		r.absent[FLOP] = "what a draft proposed and what the model judged are counted together, and cannot be taken to another model"
+		r.absent[Seconds] = r.absent[FLOP]
 	case r.has(Tokens):
 		r.known[FLOP] = Source{cost.Exact, "F3 and F4 of " + m.Name + ", " + cost.Convention{}.String()}
 		r.known[Seconds] = Source{m.Serving.Efficiency.Kind(), fmt.Sprintf("F9 and F12 of %s, batch %d, %s", m.Name, m.Batch, m.Note)}
 	default:
-		r.absent[FLOP], r.absent[Seconds] = c.why, c.why
+		r.absent[FLOP], r.absent[Seconds] = noCost, noCost
 	}
 	from := func(u, needs Unit, given bool, otherwise, note string) {
 		switch {
@@ -109,7 +134,7 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if w := p.Power; w != nil {
 		power = fmt.Sprintf("F15, %g W (%s), load %g, PUE %g", w.Watts, p.PowerNote, w.Load, w.PUE)
 	}
-	from(Joules, Seconds, p.Power != nil, "no power is given", power)
+	from(Joules, Seconds, p.Power != nil, or(p.PowerWhy, noPower), power)
 	if p.List != nil {
 		list = fmt.Sprintf("F16, list price of %s of %s (%s)", p.List.Name, p.List.AsOf, p.List.Source)
 		from(USD, Tokens, true, "", list)
@@ -118,8 +143,15 @@ func (p *Pricing) of(g *group, c counters) *pricer {
 	if p.Rent != nil {
 		rent = fmt.Sprintf("F16, %g USD an hour (%s)", p.Rent.USDPerHour, p.Rent.Note)
 	}
-	from(USD, Seconds, p.Rent != nil, "no price is given", rent)
+	from(USD, Seconds, p.Rent != nil, or(p.RentWhy, noPrice), rent)
 	return r
+}
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
 }
 
 func (r *pricer) has(u Unit) bool { _, ok := r.known[u]; return ok }
@@ -128,21 +160,17 @@ func (r *pricer) has(u Unit) bool { _, ok := r.known[u]; return ok }
 func (r *pricer) spend(w work) (out [units]Spend, err error) {
 	own := float64(w.output) // tokens that were generated, those thrown away too
 	out[Tokens] = Spend{float64(w.prompt), own}
-	if r.search {
-		own = max(r.tokens-float64(w.prompt), own)
-		out[Tokens] = Spend{Own: r.tokens}
+	if r.search != "" && r.counted {
+		tokens, seconds, flop := searched(w.cost)
+		own = max(tokens+w.cost.CachedTokens-float64(w.prompt), own)
+		out[Tokens], out[Seconds], out[FLOP] = Spend{Own: tokens}, Spend{Own: seconds}, Spend{Own: flop}
+	} else if r.counted {
+		out[Seconds], out[FLOP] = r.taken(w)
 	}
-	switch {
-	case r.As != nil && r.has(Tokens):
+	if r.As != nil && r.has(FLOP) {
 		if out[FLOP], out[Seconds], err = r.serve(w, own); err != nil {
 			return out, err
 		}
-	case r.search:
-		out[FLOP], out[Seconds] = Spend{Own: r.attemptFLOP}, Spend{Own: r.attemptSeconds}
-	default:
-		steps := max(own-1, 0) // the first token comes with the prompt
-		out[FLOP] = Spend{r.flop * float64(w.prompt), r.flop * steps}
-		out[Seconds] = Spend{r.promptSeconds * float64(w.prompt), r.ownSeconds * steps}
 	}
 	if r.has(Joules) {
 		perSecond, err := cost.Energy(1, *r.Power)
@@ -162,7 +190,11 @@ func (r *pricer) spend(w work) (out [units]Spend, err error) {
 			return out, err
 		}
 		// The prompt decides the tier, so the output is billed with it.
-		output, err := list.Bill(cost.Ledger{Output: w.output, Wasted: max(int64(math.Round(own))-w.output, 0)}, r.Batch)
+		wasted := max(int64(math.Round(own))-w.output, 0)
+		if r.search == speculative || r.search == contrastive {
+			wasted = 0 // what is proposed or weighed is no output
+		}
+		output, err := list.Bill(cost.Ledger{Output: w.output, Wasted: wasted}, r.Batch)
 		if err != nil {
 			return out, err
 		}
@@ -174,8 +206,8 @@ func (r *pricer) spend(w work) (out [units]Spend, err error) {
 func (s Spend) times(v float64) Spend { return Spend{s.Prompt * v, s.Own * v} }
 
 // serve computes FLOP and seconds of the tokens of an attempt on the other model:
-// the prompt by itself, then each further token at the mean of the contexts it is
-// at, as a share of a step of the batch.
+// the prompt as a share of a batch of prompts like it, then each further token at the
+// mean of the contexts it is at, as a share of a step of the batch.
 func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	key := [3]int64{w.prompt, w.output, int64(math.Round(own))}
 	if known, ok := r.served[key]; ok {
@@ -185,11 +217,10 @@ func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	if w.prompt < 1 {
 		return flop, seconds, fault.New(fault.Data, op, "", "a prompt of %d tokens cannot be computed for another model", w.prompt)
 	}
-	prefill := cost.Prefill{New: w.prompt}
-	if flop.Prompt, err = m.Arch.Prefill(prefill, cost.Convention{}); err != nil {
+	if flop.Prompt, err = m.Arch.Prefill(cost.Prefill{New: w.prompt}, cost.Convention{}); err != nil {
 		return flop, seconds, err
 	}
-	if seconds.Prompt, err = m.Arch.Prompt(prefill, 0, m.Serving); err != nil {
+	if seconds.Prompt, err = m.prompt(w.prompt, flop.Prompt); err != nil {
 		return flop, seconds, err
 	}
 	if w.output > 1 {
@@ -206,4 +237,17 @@ func (r *pricer) serve(w work, own float64) (flop, seconds Spend, err error) {
 	}
 	r.served[key] = [2]Spend{flop, seconds}
 	return flop, seconds, nil
+}
+
+// prompt returns the seconds of a prompt (F9 of one step that holds the tokens of a
+// whole batch of such prompts), whose own FLOP are given. With a batch of 1 it is
+// [cost.Arch.Prompt] in one piece.
+func (m *Served) prompt(tokens int64, flop float64) (float64, error) {
+	b, err := m.Arch.StepBytes(1, tokens*m.Batch, m.Serving.Format, m.Serving.Routing)
+	if err != nil {
+		return 0, err
+	}
+	v, n := m.Serving, float64(m.Batch)
+	t, err := cost.StepTimeOf(cost.Work{Linear: n * flop, Weights: b.Weights, Cache: b.CacheWrite}, v.Device, v.Efficiency, v.Model, v.Offset)
+	return t.Total / n, err
 }

@@ -85,7 +85,7 @@ func (r *Report) Table() (*table.Table, error) {
 		for _, n := range []struct {
 			name string
 			v    int
-		}{{"n", row.N}, {"prompts", len(s.Prompts)}, {"attempts", s.attempts()}, {"failed", s.Failed}} {
+		}{{"n", row.N}, {"prompts", len(s.Prompts)}, {"attempts", s.Attempts()}, {"failed", s.Failed}} {
 			c.put(n.name, int64(n.v))
 		}
 		c.estimate("quality", &row.Quality)

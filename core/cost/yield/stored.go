@@ -11,6 +11,7 @@ import (
 	"lab/core/results"
 	"lab/core/store"
 	"lab/core/table"
+	"lab/core/trace"
 )
 
 // Quality says what an answer is worth.
@@ -25,13 +26,17 @@ type Quality struct {
 // Judged are the settings of a run and what their values are.
 type Judged struct {
 	Settings []Setting
-	Boolean  bool // values are 0 or 1: whether an answer is right, ended, …
-	Count    bool // of sets: they count what is there
-	Set      bool // they are of sets of answers
+	Boolean  bool  // values are 0 or 1: whether an answer is right, ended, …
+	Count    bool  // of sets: they count what is there
+	Set      bool  // they are of sets of answers
+	Longest  int64 // tokens of the longest context, prompt and completion
 }
 
 // counts are measures of sets that count what is in them.
 var counts = []string{"unique_outputs", "vocabulary", "chao1"}
+
+// mostAttempts bounds the samples of a run, each of which takes some 200 bytes.
+const mostAttempts = 10_000_000
 
 // Stored returns the settings of a stored run with the values of their answers and
 // what they took. Cells that differ in nothing but prompt and seed are one
@@ -41,6 +46,9 @@ var counts = []string{"unique_outputs", "vocabulary", "chao1"}
 func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judged, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if iv.Level == 0 {
+		iv.Level = defaultLevel
 	}
 	cells, err := readCells(run)
 	if err != nil {
@@ -68,7 +76,7 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 		}
 		out.Boolean = slices.Contains(m.Methods, measure.MethodWilson)
 	}
-	works, valued := map[*cellInfo][]work{}, 0
+	works, valued, kept := map[*cellInfo][]work{}, 0, 0
 	err = run.Records(false, func(r *store.Record) error {
 		if r.Cell >= len(cells) {
 			return fault.New(fault.Data, op, run.Dir, "cell %d of %d", r.Cell, len(cells))
@@ -78,12 +86,16 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 			c.failed++
 			return nil
 		}
-		w := work{prompt: int64(r.PromptTokens), output: int64(len(r.Trace.Tokens)), value: math.NaN()}
+		w := work{prompt: int64(r.PromptTokens), output: int64(len(r.Trace.Tokens)), value: math.NaN(), cost: r.Cost}
 		if values != nil {
 			w.value = values(r.Cell, r.Sample)
 			if !math.IsNaN(w.value) {
 				valued++
 			}
+		}
+		out.Longest = max(out.Longest, w.prompt+w.output)
+		if kept++; kept > mostAttempts {
+			return fault.New(fault.Limit, op, run.Dir, "it has more than %d samples", mostAttempts).Fix("sweep fewer at a time")
 		}
 		works[c] = append(works[c], w)
 		return nil
@@ -98,9 +110,12 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 	if len(groups) == 0 {
 		return nil, fault.New(fault.Data, op, run.Dir, "it has no samples yet")
 	}
-	counters := countersOf(run, groups)
+	rate, err := ratesOf(groups)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		price := p.of(g, counters)
+		price := p.of(g, rate[g.model])
 		s := Setting{Axes: g.axes, Known: price.known, Absent: price.absent}
 		at := map[string]int{}
 		for _, c := range g.cells {
@@ -136,16 +151,18 @@ func Stored(run *store.Stored, q Quality, p Pricing, iv measure.Interval) (*Judg
 
 // cellInfo is what is to be known of a cell.
 type cellInfo struct {
-	cell           int
-	prompt, search string
-	axes           []Axis // without prompt and seed
-	failed         int
+	cell                  int
+	prompt, search, model string
+	axes                  []Axis // without prompt and seed
+	failed                int
 }
 
-// work is one sample: its tokens and its value.
+// work is one sample: its tokens, its value and what it took, nil where it does not
+// say.
 type work struct {
 	prompt, output int64
 	value          float64
+	cost           *trace.Cost
 }
 
 func readCells(run *store.Stored) ([]cellInfo, error) {
@@ -172,6 +189,7 @@ func readCells(run *store.Stored) ([]cellInfo, error) {
 		c := &out[n]
 		c.prompt, _ = row["prompt"].(string)
 		c.search, _ = row["search"].(string)
+		c.model, _ = row["model"].(string)
 		for _, name := range run.Manifest.Axes {
 			if name != "prompt" && name != "seed" {
 				c.axes = append(c.axes, Axis{name, row[name]})
@@ -183,10 +201,10 @@ func readCells(run *store.Stored) ([]cellInfo, error) {
 
 // group is the cells of a setting.
 type group struct {
-	axes   []Axis
-	search string
-	cells  []*cellInfo
-	works  []work
+	axes          []Axis
+	search, model string
+	cells         []*cellInfo
+	works         []work
 }
 
 func settingsOf(cells []cellInfo, works map[*cellInfo][]work) []*group {
@@ -197,13 +215,13 @@ func settingsOf(cells []cellInfo, works map[*cellInfo][]work) []*group {
 		if len(works[c]) == 0 && c.failed == 0 {
 			continue
 		}
-		key := fmt.Sprintf("%q", c.search)
+		key := fmt.Sprintf("%q %q", c.search, c.model)
 		for _, a := range c.axes {
 			key += fmt.Sprintf(" %q=%T:%q", a.Name, a.Value, fmt.Sprint(a.Value))
 		}
 		g := at[key]
 		if g == nil {
-			g = &group{axes: c.axes, search: c.search}
+			g = &group{axes: c.axes, search: c.search, model: c.model}
 			at[key] = g
 			out = append(out, g)
 		}
@@ -323,11 +341,16 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// String names a setting by its axes.
+// String names a setting by its axes, those left out that its part of the grid lacks.
 func (s *Setting) String() string {
-	parts := make([]string, len(s.Axes))
-	for i, a := range s.Axes {
-		parts[i] = fmt.Sprintf("%s=%v", a.Name, a.Value)
+	var parts []string
+	for _, a := range s.Axes {
+		if a.Value != nil {
+			parts = append(parts, fmt.Sprintf("%s=%v", a.Name, a.Value))
+		}
+	}
+	if parts == nil {
+		return "all"
 	}
 	return strings.Join(parts, " ")
 }

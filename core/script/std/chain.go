@@ -40,7 +40,7 @@ func (e *Env) chainOf(c *script.Call, arg any) (*chain.Chain, error) { return e.
 
 // compatible is chainOf under another system's rules, when one is named.
 func (e *Env) compatible(c *script.Call, arg any, system string) (*chain.Chain, error) {
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return nil, err
 	}
 	from := origin(c)

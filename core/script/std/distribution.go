@@ -44,7 +44,7 @@ func (d *Distribution) Model() *Model { return d.model }
 
 // Reshape applies a chain to a copy of the row.
 func (d *Distribution) Reshape(c *script.Call, built *chain.Chain, draw experiment.Draw) (*Distribution, error) {
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return nil, err
 	}
 	r, err := d.model.Reshape(c.Context(), &d.row, d.prompt, d.history, built, draw)

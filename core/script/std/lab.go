@@ -129,7 +129,7 @@ func Module(e *Env) script.Module {
 			{
 				Name: "samplers", Doc: "Lists the names of the samplers of every plugin, and of those defined here.", Returns: "list of string",
 				Func: func(c *script.Call) (out any, err error) {
-					if err := outsideApply(c); err != nil {
+					if err := OutsideApply(c); err != nil {
 						return nil, err
 					}
 					err = c.Blocking(func() error {

@@ -23,7 +23,7 @@ func (e *Env) model(c *script.Call) (any, error) {
 	for _, key := range sortedKeys(c.Map("settings")) {
 		given = append(given, param.Setting{Name: key, Value: c.Map("settings")[key], Origin: origin(c)})
 	}
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return nil, err
 	}
 	var opened *experiment.Model
@@ -129,7 +129,7 @@ func (m *Model) String() string { return "<model " + m.Info().Name + ">" }
 
 // blocking runs slow work without the interpreter lock, and not inside a sampler.
 func blocking[T any](c *script.Call, work func() (T, error)) (out T, err error) {
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return out, err
 	}
 	err = c.Blocking(func() (err error) {

@@ -21,9 +21,6 @@ type Run struct {
 	state  store.State
 }
 
-// Stored returns the run on disk.
-func (r *Run) Stored() *store.Stored { return r.stored }
-
 // openRun opens a run that is kept in a folder.
 func (e *Env) openRun(dir string) (*Run, error) {
 	r := &Run{env: e}
@@ -153,6 +150,35 @@ func (r *Run) table(c *script.Call, read func() (*table.Table, error)) (any, err
 		return nil, err
 	}
 	return r.env.Table(t), nil
+}
+
+// Stored returns the run for modules that read it themselves.
+func (r *Run) Stored() *store.Stored { return r.stored }
+
+// Name is that of its folder.
+func (r *Run) Name() string { return filepath.Base(r.stored.Dir) }
+
+// Judgement is what a function of a script returned for a sample.
+type Judgement struct {
+	Cell, Sample int64
+	Value        any
+}
+
+// Judge calls f with every sample of the run and the settings of its cell, in their
+// order.
+func (r *Run) Judge(c *script.Call, f *script.Func) ([]Judgement, error) {
+	var out []Judgement
+	err := r.read(func(cell int, samples []*Sample) error {
+		for _, s := range samples {
+			v, err := f.Call(c.Context(), s, r.cells[cell])
+			if err != nil {
+				return err
+			}
+			out = append(out, Judgement{int64(cell), int64(s.Sample.Sample), v})
+		}
+		return nil
+	})
+	return out, err
 }
 
 // String implements fmt.Stringer.

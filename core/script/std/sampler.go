@@ -47,7 +47,7 @@ func samplerMember(e *Env) script.Member {
 
 // sampler declares and registers a sampler of the script.
 func (e *Env) sampler(c *script.Call) (*Sampler, error) {
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return nil, err
 	}
 	s := &Sampler{defined: origin(c)}

@@ -16,10 +16,10 @@ import (
 // sampler.
 type insideKey struct{}
 
-// outsideApply refuses a host function inside an apply function. A rule that
+// OutsideApply refuses a host function inside an apply function. A rule that
 // asked a model would not depend on its row alone, and would wait for ever for
 // the engine that waits for it.
-func outsideApply(c *script.Call) error {
+func OutsideApply(c *script.Call) error {
 	name, inside := c.Context().Value(insideKey{}).(string)
 	if !inside {
 		return nil

@@ -28,7 +28,7 @@ func (*sequence) Class() script.Class {
 func searchMember() script.Member {
 	return script.Member{
 		Name: "search", Doc: "Finds continuations with a strategy that looks at more than one distribution: beam, best_of, enumerate, contrastive or speculative (lab help strategies).",
-		Returns: "map: sequences (list of sequence, the best first), score_is, and for enumerate listed_mass and unlisted_mass, for speculative acceptance and tokens_per_call",
+		Returns: "map: sequences (list of sequence, the best first), score_is, usage (what it took, as in model.usage), and for enumerate listed_mass and unlisted_mass, for speculative acceptance and tokens_per_call",
 		Params: []script.Param{
 			{Name: "strategy", Type: script.String(), Meaning: `the strategy with its settings: "beam:width=4,length=mean"`},
 			promptParam("the text to continue"),
@@ -67,7 +67,7 @@ func (m *Model) search(c *script.Call) (any, error) {
 	for i := range r.Sequences {
 		list[i] = &sequence{&r.Sequences[i]}
 	}
-	out := map[string]any{"sequences": list, "score_is": r.ScoreIs}
+	out := map[string]any{"sequences": list, "score_is": r.ScoreIs, "usage": usageMap(r.Usage)}
 	if r.Listed != nil {
 		out["listed_mass"], out["unlisted_mass"] = *r.Listed, *r.Unlisted
 	}
@@ -184,7 +184,7 @@ func importMember(e *Env) script.Member {
 			{Name: "settings", Type: script.String(), Meaning: "flags, JSON, or the lines of a Modelfile"},
 		},
 		Func: func(c *script.Call) (any, error) {
-			if err := outsideApply(c); err != nil {
+			if err := OutsideApply(c); err != nil {
 				return nil, err
 			}
 			in, err := systems.Import(c.String("system"), c.String("settings"))

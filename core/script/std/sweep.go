@@ -55,7 +55,7 @@ func sweepMember(e *Env) script.Member {
 }
 
 func (e *Env) sweep(c *script.Call) (any, error) {
-	if err := outsideApply(c); err != nil {
+	if err := OutsideApply(c); err != nil {
 		return nil, err
 	}
 	if e.Sweeps == nil {

@@ -96,9 +96,7 @@ func costFrontierEdges() []edge {
 		{name: "NaN and zero", draw: of(func(d *CostFrontierData) { d.Series[0].PerUser[0], d.Series[0].Y[1] = nan, 0 }), says: []string{"1 of 18 points is undefined", "1 value of exactly 0"}},
 		{name: "nothing fits", draw: of(func(d *CostFrontierData) {
 			for _, s := range d.Series {
-				for k := range s.Full {
-					s.Full[k] = true
-				}
+				clear(s.Fits)
 			}
 		}), says: []string{"does not fit", "0 of 0 points on the front."}},
 		{name: "too fast a need", draw: of(func(d *CostFrontierData) { d.Budget = 5000 }), says: []string{"No point reaches the 5k tokens/s per user that are needed"}},
@@ -108,7 +106,7 @@ func costFrontierEdges() []edge {
 		{name: "narrow column", draw: narrow(of(nil)), says: []string{"does not fit"}},
 		{name: "negative speed", draw: one(CostFrontierSeries{Batch: []float64{1}, PerUser: []float64{-2}, Y: []float64{3}}), kind: fault.Data, err: "speed of point 0 is negative (-2)"},
 		{name: "lengths differ", draw: one(CostFrontierSeries{Batch: []float64{1}, Y: []float64{3}}), kind: fault.Data, err: "0 values of speed for 1 points"},
-		{name: "full of another length", draw: one(CostFrontierSeries{Batch: []float64{1}, PerUser: []float64{2}, Y: []float64{3}, Full: []bool{true, false}}), kind: fault.Data, err: "2 values of Full for 1 points"},
+		{name: "fits of another length", draw: one(CostFrontierSeries{Batch: []float64{1}, PerUser: []float64{2}, Y: []float64{3}, Fits: []bool{true, false}}), kind: fault.Data, err: "2 values of Fits for 1 points"},
 		{name: "budget negative", draw: of(func(d *CostFrontierData) { d.Budget = -1 }), kind: fault.Usage, err: "speed needed: -1"},
 	}
 }
@@ -146,7 +144,7 @@ func costRooflineEdges() []edge {
 		{name: "above the roof", draw: under(CostRoofPoint{"w", 1, 11, 0}), kind: fault.Data, err: `point 1 ("w"): 11 FLOP/s is above its roof of 10; check the bytes counted`},
 		{name: "no such roof", draw: under(CostRoofPoint{"w", 1, 5, 1}), kind: fault.Data, err: "roof 1 does not exist, there are 1"},
 		{name: "no device", draw: of(func(d *CostRooflineData) { d.Roofs[0].Bandwidth = 0 }), kind: fault.Data, err: "are no device"},
-		{name: "negative intensity", draw: under(CostRoofPoint{"w", -1, 5, 0}), kind: fault.Data, err: "not above zero"},
+		{name: "negative intensity", draw: under(CostRoofPoint{"w", -1, 5, 0}), kind: fault.Data, err: "is not above zero"},
 		{name: "13 roofs", draw: many(13, 1), kind: fault.Usage, err: "13 are more than 12"},
 	}
 }
