@@ -48,7 +48,6 @@ type bars struct {
 	x          scale
 	hidden     int // categories that are in the table only
 	undefined  int
-	open       int
 	zeros      int
 	emptyWhy   string
 	banded     bool

@@ -258,7 +258,7 @@ func TestOptionsRefuseAnUnreadableTheme(t *testing.T) {
 	if _, err := ThemeNamed("dusk"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("got %v", err)
 	}
-	if got := ThemeNames(); !slices.Equal(got, []string{"light", "dark"}) {
+	if got := ThemeNames(); !slices.Equal(got, []string{"light", "dark", "print"}) {
 		t.Errorf("themes %v", got)
 	}
 }

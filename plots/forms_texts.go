@@ -117,7 +117,7 @@ func (g *settingsGrid) sketch(s *sketchpad) {
 	columns := min(len(g.data.XNames), max((s.width-label-1)/cell, 1))
 	s.words(g.data.Y.axisName()+" upwards, "+g.data.X.axisName()+" across", s.theme.Muted)
 	for y := len(g.data.YNames) - 1; y >= 0; y-- {
-		line := s.label(g.data.YNames[y], label, true) + " "
+		line := s.label(g.data.YNames[y], label) + " "
 		for x := range columns {
 			words, back := "", s.theme.Background
 			if i := g.at[x][y]; i >= 0 {
@@ -133,7 +133,7 @@ func (g *settingsGrid) sketch(s *sketchpad) {
 	}
 	line := strings.Repeat(" ", label+1)
 	for x := range columns {
-		line += s.label(g.data.XNames[x], cell-1, true) + " "
+		line += s.label(g.data.XNames[x], cell-1) + " "
 	}
 	s.line(s.cut(line, s.width))
 	s.more(len(g.data.XNames)-columns, "columns")
@@ -225,7 +225,7 @@ func (r *ridgeline) sketch(s *sketchpad) {
 		}
 	}
 	plot.draw(x, y, len(r.rows), func(i int) color.RGBA { return r.colour(s.theme, i) })
-	s.line(s.label("rank, likeliest first (log scale)", s.width-2, true))
+	s.line(s.label("rank, likeliest first (log scale)", s.width-2))
 }
 
 func (t *timeline) vega(v *view) {
@@ -256,7 +256,7 @@ func (t *timeline) sketch(s *sketchpad) {
 	width := s.width - label - 2
 	span := t.hi - t.lo
 	for _, r := range rows {
-		line := s.label(r.Name, label, true) + " "
+		line := s.label(r.Name, label) + " "
 		for k := range width {
 			from, to := t.lo+span*float64(k)/float64(width), t.lo+span*float64(k+1)/float64(width)
 			best, most := -1, 0.0

@@ -26,7 +26,7 @@ code { display: block; overflow-x: auto; font-family: "Liberation Mono", monospa
 footer { color: var(--muted); font-size: .85rem; } @media print { section { break-inside: avoid; } }
 </style></head><body>
 <main><h1>Figures of lab</h1>
-<p>Made-up numbers; the same example in the light and the dark theme.</p>
+<p>Made-up numbers; the same example in the light, the dark and the print theme.</p>
 `)
 	for _, e := range Catalogue() {
 		fmt.Fprintf(&b, "<section id=\"%s\"><h2>%s</h2>\n<p>%s</p>\n<code>%s</code>\n<div class=\"pair\">\n", e.Name, e.Name, html.EscapeString(e.Purpose), html.EscapeString(e.Call))

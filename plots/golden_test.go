@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -61,6 +62,33 @@ func TestGoldenSVG(t *testing.T) {
 					t.Errorf("the picture changed (%d bytes, golden %d); if that is wanted, run go test -update and look at it", buf.Len(), len(want))
 				}
 			})
+		}
+	}
+}
+
+// The theme for paper has no colour in any picture, and its lines differ in dash.
+func TestPrintHasNoColours(t *testing.T) {
+	for name, draw := range goldens() {
+		f, err := draw(Options{Theme: Print(), Footer: goldenFooter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if err := f.SVG(&buf); err != nil {
+			t.Fatal(err)
+		}
+		colours := regexp.MustCompile(`(?:fill|stroke)="#([0-9A-Fa-f]{2})([0-9A-Fa-f]{2})([0-9A-Fa-f]{2})"`).FindAllSubmatch(buf.Bytes(), -1)
+		if len(colours) < 10 {
+			t.Errorf("%s: only %d colours found", name, len(colours))
+		}
+		for _, c := range colours {
+			if !bytes.Equal(c[1], c[2]) || !bytes.Equal(c[2], c[3]) {
+				t.Errorf("%s: %s is not a grey", name, c[0])
+				break
+			}
+		}
+		if name == lineName && bytes.Count(buf.Bytes(), []byte("stroke-dasharray")) < 4 {
+			t.Error("the lines have no dashes")
 		}
 	}
 }

@@ -57,7 +57,7 @@ type heat struct {
 }
 
 // Heat draws a grid of cells, the value written in each while all fit. Cells
-// without a value (NaN or infinite) are grey with "n/a" and counted. Of grids
+// without a value (NaN or infinite) are grey with "n/a", or crossed, and counted. Of grids
 // beyond 160 columns or 100 rows the means of blocks are drawn, which the
 // subtitle says; the data table has every cell. Of several best cells the first
 // in reading order is framed.
@@ -260,7 +260,7 @@ func (h *heat) notes() []string {
 		return nil
 	}
 	if h.missing > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s %s no value (grey).", canvas.Count(h.missing), plural(h.cells, "cell"), verb(h.missing, "has", "have")))
+		notes = append(notes, fmt.Sprintf("%s of %s %s no value (n/a).", canvas.Count(h.missing), plural(h.cells, "cell"), verb(h.missing, "has", "have")))
 	}
 	if h.zeros > 0 {
 		notes = append(notes, fmt.Sprintf("%s of exactly 0 %s the colour of the lowest value.", plural(h.zeros, "cell"), verb(h.zeros, "has", "have")))

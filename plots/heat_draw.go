@@ -56,12 +56,17 @@ func (h *heat) amount(v float64) float64 {
 // above the background, so that the lowest cell is still a cell.
 func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	if !defined(v) {
+		if th.Grey { // a grey would be a value
+			return th.Background
+		}
 		return canvas.Blend(th.Muted, th.Background, 0.28)
 	}
 	a := h.amount(v)
 	switch {
 	case h.data.Centre == nil:
 		return th.Sequential(0.08 + 0.92*a)
+	case th.Grey: // two greys would be one
+		return th.Sequential(0.04 + 0.96*(a+1)/2)
 	case a < 0:
 		return canvas.Blend(th.Series[0], th.Background, -a)
 	}
@@ -135,6 +140,8 @@ func (h *heat) drawPanels(p *canvas.Page) {
 				t := mark.Tile{X: float64(j), Y: h.rowAt(i), Width: 1, Height: 1, Fill: h.colour(p.Theme(), v), Framed: i == row && j == column}
 				if words != nil {
 					t.Words = words[i][j]
+				} else {
+					t.Crossed = !defined(v)
 				}
 				tiles.Tiles = append(tiles.Tiles, t)
 			}

@@ -121,9 +121,7 @@ func (s scale) ticked(length, spacing float64) canvas.Axis {
 	want := int(min(max(length/spacing, 3), 6))
 	a.Ticks = []canvas.Tick{{At: s.floor, Label: "0"}}
 	above := s.floor + 0.06*(s.Max-s.Min)
-	for _, t := range canvas.LogTicks(above, s.Max, want) {
-		a.Ticks = append(a.Ticks, t)
-	}
+	a.Ticks = append(a.Ticks, canvas.LogTicks(above, s.Max, want)...)
 	return a
 }
 

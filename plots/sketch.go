@@ -63,7 +63,7 @@ func (m *xy) sketch(s *sketchpad) {
 			}
 			return m.styleIn(s.theme, i).colour
 		})
-		s.line(s.label(m.data.X.axisName(), s.width-2, true))
+		s.line(s.label(m.data.X.axisName(), s.width-2))
 	}
 }
 
@@ -81,13 +81,12 @@ func (m *xy) signs() int {
 }
 
 func (m *xy) sketchSeries(plot *charPlot, p placed) {
-	before := math.NaN()
 	for i, pt := range p.points {
 		plot.point(pt.X, pt.Y, p.name)
 		switch {
 		case i == 0:
 		case m.ecdf != nil:
-			before = p.points[i-1].Y
+			before := p.points[i-1].Y
 			plot.join(p.points[i-1].X, before, pt.X, before, p.name)
 			plot.join(pt.X, before, pt.X, pt.Y, p.name)
 		case m.joined():
@@ -164,7 +163,7 @@ func (h *heat) sketch(s *sketchpad) {
 		if numbers {
 			head := strings.Repeat(" ", label)
 			for _, c := range h.columns[:columns] {
-				head += " " + s.label(c, cell-1, true)
+				head += " " + s.label(c, cell-1)
 			}
 			s.line(head)
 		}
@@ -177,7 +176,7 @@ func (h *heat) sketch(s *sketchpad) {
 				s.more(len(p.Cells)-i, "rows")
 				break
 			}
-			line := s.label(h.rows[row], label, true)
+			line := s.label(h.rows[row], label)
 			for _, v := range p.Cells[row][:columns] {
 				line += s.heatCell(h, v, cell, numbers)
 			}
@@ -278,7 +277,7 @@ func (v *violin) sketch(s *sketchpad) {
 			}
 			row[at(0)], row[at(1)], row[at(0.5)] = '├', '┤', '█'
 		}
-		s.line(s.label(names[i], label, true) + " " + s.tint(string(row), s.theme.Series[0]) + " n = " + canvas.Count(len(values)))
+		s.line(s.label(names[i], label) + " " + s.tint(string(row), s.theme.Series[0]) + " n = " + canvas.Count(len(values)))
 	}
 	axis := v.x.ticked(float64(room), 12)
 	plot := s.plot(room, 0, axis, canvas.Axis{Max: 1})

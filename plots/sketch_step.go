@@ -79,7 +79,7 @@ func (t *temperatures) sketch(s *sketchpad) {
 		}
 	}
 	plot.draw(x, y, len(t.rows), colours)
-	s.line(s.label("rank, likeliest first (log scale)", s.width-2, true))
+	s.line(s.label("rank, likeliest first (log scale)", s.width-2))
 }
 
 // sketch writes what is left after each stage as bars.

@@ -104,13 +104,9 @@ func (s *sketchpad) words(text string, c color.RGBA) {
 // cut shortens words to a width in cells.
 func (s *sketchpad) cut(text string, width int) string { return cells().Truncate(text, width, "…") }
 
-// label returns a name made visible in exactly width cells.
-func (s *sketchpad) label(name string, width int, right bool) string {
-	name = s.cut(canvas.Clean(name), width)
-	if right {
-		return cells().FillLeft(name, width)
-	}
-	return cells().FillRight(name, width)
+// label returns a name made visible in exactly width cells, blanks first.
+func (s *sketchpad) label(name string, width int) string {
+	return cells().FillLeft(s.cut(canvas.Clean(name), width), width)
 }
 
 // widest returns the width in cells that names need, at most a share of the
@@ -148,7 +144,7 @@ func (s *sketchpad) bars(list []charBar) {
 		if b.share > 0 {
 			bar = eighths(b.share * float64(room))
 		}
-		s.line(s.label(b.name, label, true) + " ▏" + s.tint(bar, b.colour) + " " + s.cut(canvas.Clean(b.words), end))
+		s.line(s.label(b.name, label) + " ▏" + s.tint(bar, b.colour) + " " + s.cut(canvas.Clean(b.words), end))
 	}
 }
 

@@ -11,6 +11,9 @@ func Light() Theme { return canvas.Light() }
 // Dark returns the theme for dark screens and slides.
 func Dark() Theme { return canvas.Dark() }
 
+// Print returns the theme for paper without colours.
+func Print() Theme { return canvas.Print() }
+
 // ThemeNamed returns a built-in theme; the empty name is light. Errors:
 // fault.Usage with the nearest name.
 func ThemeNamed(name string) (Theme, error) { return canvas.ThemeNamed(name) }

@@ -195,7 +195,7 @@ func (v *violin) drawPanels(p *canvas.Page) {
 	names := make([]string, len(v.names))
 	for i := range v.data.Samples {
 		k := slices.Index(v.names, v.data.Samples[i].Name)
-		names[k] = shownName(v.words(i))
+		names[k] = shownName(v.data.Samples[i].Name)
 		if len(v.names) == 1 && v.names[0] == "" {
 			names[k] = "" // one sample needs no name
 		}

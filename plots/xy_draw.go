@@ -78,6 +78,9 @@ func (m *xy) styleIn(th Theme, i int) style {
 	default:
 		st.colour, st.dash, st.symbol = th.Series[i%len(th.Series)], dashes(i/len(th.Series)), canvas.SymbolAt(i)
 	}
+	if th.Grey && !m.grey(i) && !m.split && m.data.Highlight == "" {
+		st.dash = dashes(i)
+	}
 	if m.ink(i) {
 		st.colour, st.dash = th.Ink, nil
 	}

@@ -34,6 +34,10 @@ type Theme struct {
 	// OrderedFrom and OrderedTo cut the viridis map to the part that is used for
 	// ordered series.
 	OrderedFrom, OrderedTo float64
+
+	// Grey says that the theme has no colours: ordered series are greys as well,
+	// and figures add a dash to every line.
+	Grey bool
 }
 
 // Light returns the theme for paper and bright screens.
@@ -62,8 +66,21 @@ func Dark() Theme {
 	}
 }
 
+// Print returns the theme for paper without colours.
+func Print() Theme {
+	return Theme{
+		Name:       "print",
+		Background: rgb(0xffffff), Ink: rgb(0x000000), Muted: rgb(0x4d4d4d), Grid: rgb(0xe0e0e0),
+		Series:      [4]color.RGBA{rgb(0x000000), rgb(0x8c8c8c), rgb(0x333333), rgb(0x616161)},
+		Amber:       rgb(0xd4d4d4),
+		Sky:         rgb(0xececec),
+		Stops:       [5]color.RGBA{rgb(0xffffff), rgb(0xdedede), rgb(0xb0b0b0), rgb(0x7a7a7a), rgb(0x303030)},
+		OrderedFrom: 0, OrderedTo: 1, Grey: true,
+	}
+}
+
 // Themes returns the built-in themes, light first.
-func Themes() []Theme { return []Theme{Light(), Dark()} }
+func Themes() []Theme { return []Theme{Light(), Dark(), Print()} }
 
 // ThemeNamed returns the built-in theme of that name; the empty name is light.
 // Errors: fault.Usage with the nearest name.
@@ -107,6 +124,9 @@ func (t Theme) Sequential(amount float64) color.RGBA { return along(t.Stops[:], 
 // theme's part of viridis. Its light end is too pale for a thin line; see
 // [Theme.OrderedLine].
 func (t Theme) Ordered(place float64) color.RGBA {
+	if t.Grey {
+		return along([]color.RGBA{t.Ink, t.Stops[2]}, place)
+	}
 	stops := viridisStops()
 	return along(stops[:], t.OrderedFrom+place*(t.OrderedTo-t.OrderedFrom))
 }

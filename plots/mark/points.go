@@ -196,14 +196,16 @@ func Steps(points []XY, from float64) []XY {
 	return out
 }
 
-// StepSpans returns the corners of a band around such a function.
+// StepSpans returns the corners of a band around such a function. It ends at the
+// last point, whose own interval would be a stroke straight up.
 func StepSpans(spans []Span) []Span {
+	if len(spans) == 1 {
+		return spans
+	}
 	var out []Span
-	for i, s := range spans {
-		out = append(out, s)
-		if i+1 < len(spans) {
-			out = append(out, Span{spans[i+1].At, s.Lo, s.Hi})
-		}
+	for i := range len(spans) - 1 {
+		s := spans[i]
+		out = append(out, s, Span{spans[i+1].At, s.Lo, s.Hi})
 	}
 	return out
 }

@@ -36,12 +36,8 @@ func (b SignedBars) Plot(c draw.Canvas, p *plot.Plot) {
 	within := func(v vg.Length) vg.Length { return min(max(v, c.Min.X), c.Max.X) }
 	for _, bar := range b.Bars {
 		at := y(bar.At)
-		end, left := within(x(0)), false
-		if undefined(bar.From) {
-			end = c.Min.X
-		} else {
-			end = within(x(bar.From))
-		}
+		start := startOf(x, bar.From, c)
+		end, left := start, false
 		if !undefined(bar.To) {
 			from, to := end, within(x(bar.To))
 			end, left = to, to < from
@@ -55,10 +51,14 @@ func (b SignedBars) Plot(c draw.Canvas, p *plot.Plot) {
 		if !undefined(bar.Lo) && !undefined(bar.Hi) {
 			lo, hi := within(x(bar.Lo)), within(x(bar.Hi))
 			cap := min(vg.Length(2.2), (y(bar.At+bar.Thick/2)-at)*0.7)
-			ink := b.Page.Theme().Ink
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: lo, Y: at}, vg.Point{X: hi, Y: at})
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: lo, Y: at - cap}, vg.Point{X: lo, Y: at + cap})
-			b.Page.Line(ink, canvas.AxisLine*1.3, nil, vg.Point{X: hi, Y: at - cap}, vg.Point{X: hi, Y: at + cap})
+			for _, pen := range []struct {
+				colour color.RGBA
+				width  vg.Length
+			}{{b.Page.Theme().Background, 2.2}, {b.Page.Theme().Ink, canvas.AxisLine * 1.3}} { // a halo first, for dark bars
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: lo, Y: at}, vg.Point{X: hi, Y: at})
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: lo, Y: at - cap}, vg.Point{X: lo, Y: at + cap})
+				b.Page.Line(pen.colour, pen.width, nil, vg.Point{X: hi, Y: at - cap}, vg.Point{X: hi, Y: at + cap})
+			}
 			if left {
 				end = min(end, lo)
 			} else {
@@ -76,13 +76,13 @@ func (b SignedBars) Plot(c draw.Canvas, p *plot.Plot) {
 		if left && end-2.5-l.Width() >= c.Min.X {
 			b.Page.Put(l, vg.Point{X: end - 2.5, Y: at}, canvas.End, canvas.Centre)
 		} else {
-			b.Page.Put(l, vg.Point{X: max(end, x2(x, bar.From, c)) + 2.5, Y: at}, canvas.Start, canvas.Centre)
+			b.Page.Put(l, vg.Point{X: max(end, start) + 2.5, Y: at}, canvas.Start, canvas.Centre)
 		}
 	}
 }
 
-// x2 returns where a bar starts, for words that have no room at its left end.
-func x2(x func(float64) vg.Length, from float64, c draw.Canvas) vg.Length {
+// startOf returns where a bar starts.
+func startOf(x func(float64) vg.Length, from float64, c draw.Canvas) vg.Length {
 	if undefined(from) {
 		return c.Min.X
 	}

@@ -17,6 +17,7 @@ type Tile struct {
 	Fill          color.RGBA
 	Words         string // written in the middle when they fit
 	Framed        bool
+	Crossed       bool // a stroke across: there is no value
 }
 
 // Tiles draws the cells of a heat map; words are in the colour that reads best
@@ -41,6 +42,9 @@ func (t Tiles) Plot(c draw.Canvas, p *plot.Plot) {
 		r := rect(tile)
 		// A hair over the next cell, so that no seam shows between them.
 		t.Page.Fill(vg.Rectangle{Min: vg.Point{X: r.Min.X, Y: max(r.Min.Y-seam, c.Min.Y)}, Max: vg.Point{X: min(r.Max.X+seam, c.Max.X), Y: r.Max.Y}}, tile.Fill)
+		if tile.Crossed {
+			t.Page.Line(t.Page.Theme().Muted, canvas.GridLine, nil, r.Min, r.Max)
+		}
 		if tile.Words == "" {
 			continue
 		}

@@ -146,14 +146,16 @@ func xyOf(c *script.Call, scatter bool) (plots.XYData, error) {
 	if v := c.Any("highlight"); v != nil {
 		d.Highlight = text(v)
 	}
-	list := make([]*plots.Series, len(by.names)*len(facet.names))
-	for i := range x {
-		at := facet.of[i]*len(by.names) + by.of[i]
-		s := list[at]
-		if s == nil {
-			s = &plots.Series{Name: by.names[by.of[i]], Panel: facet.names[facet.of[i]]}
-			list[at] = s
+	at := map[[2]int]int{} // of each series in d.Series
+	for _, i := range inOrder(facet, by) {
+		key := [2]int{facet.of[i], by.of[i]}
+		k, known := at[key]
+		if !known {
+			k = len(d.Series)
+			at[key] = k
+			d.Series = append(d.Series, plots.Series{Name: by.names[by.of[i]], Panel: facet.names[facet.of[i]]})
 		}
+		s := &d.Series[k]
 		s.X, s.Y = append(s.X, x[i]), append(s.Y, y[i])
 		if band.lo != nil {
 			s.Lo, s.Hi = append(s.Lo, band.lo[i]), append(s.Hi, band.hi[i])
@@ -166,11 +168,6 @@ func xyOf(c *script.Call, scatter bool) (plots.XYData, error) {
 		}
 		if hollow != nil {
 			s.Hollow = append(s.Hollow, hollow[i])
-		}
-	}
-	for _, s := range list {
-		if s != nil {
-			d.Series = append(d.Series, *s)
 		}
 	}
 	return d, nil

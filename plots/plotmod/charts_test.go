@@ -106,6 +106,9 @@ func TestMistakesInCharts(t *testing.T) {
 		{"a rule of x and y", `plot.scatter(t, {x: "temperature", y: "distinct_2", rules: [{x: 1, y: 2}]})`, []string{"option rules, element 0", "2 of x and y"}},
 		{"a rule with a misspelt key", `plot.scatter(t, {x: "temperature", y: "distinct_2", rules: [{x: 1, lable: "m"}]})`, []string{`unknown key "lable"`, `did you mean "label"`}},
 		{"not a table", `plot.scatter(t.group(["model"]), {x: "temperature", y: "distinct_2"})`, []string{"group", "expected"}},
+		{"a column of different values as series and as panels", `big := []
+for i := 0; i < 3000; i++ { big = append(big, {a: i, b: string(i), c: "c" + string(i)}) }
+plot.scatter(big, {x: "a", y: "a", by: "b", facet: "c"})`, []string{"3000 are more than 512"}},
 		{"an unknown width", `plot.scatter(t, {x: "temperature", y: "distinct_2", width: "colum"})`, []string{`"colum"`, `did you mean "column"`}},
 		{"too wide", `plot.scatter(t, {x: "temperature", y: "distinct_2", width: 20})`, []string{"20 is outside [0, 14]"}},
 	}

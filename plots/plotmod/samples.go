@@ -206,14 +206,16 @@ func samplesOf(c *script.Call, value, by string, turned bool) (plots.SampleData,
 		return plots.SampleData{}, r.err
 	}
 	d := plots.SampleData{Value: quantity(c, value, name), By: k.by, Ordered: k.ordered, Facet: facet.by, Rules: rules}
-	at := make([]int, len(k.names)*len(facet.names)) // of each sample in d.Samples, plus 1
+	at := map[[2]int]int{} // of each sample in d.Samples
 	for _, i := range inOrder(facet, k) {
-		cell := facet.of[i]*len(k.names) + k.of[i]
-		if at[cell] == 0 {
+		key := [2]int{facet.of[i], k.of[i]}
+		n, known := at[key]
+		if !known {
+			n = len(d.Samples)
+			at[key] = n
 			d.Samples = append(d.Samples, plots.Sample{Name: k.names[k.of[i]], Panel: facet.names[facet.of[i]]})
-			at[cell] = len(d.Samples)
 		}
-		s := &d.Samples[at[cell]-1]
+		s := &d.Samples[n]
 		s.Values = append(s.Values, v[i])
 	}
 	return d, nil
