@@ -118,22 +118,14 @@ func (t *drivers) swing(i int) float64 {
 }
 
 func (t *drivers) draw(o Options) (*Figure, error) {
-	o, err := o.resolve(costDriversName, driversWidth)
+	subtitle := "One factor at a time from its 5 % to its 95 % value, the others at their median; beside the bars: its value, then the outcome."
+	if t.emptyWhy != "" {
+		subtitle = ""
+	}
+	p, o, err := o.sheet(costDriversName, driversWidth, t.finding(), subtitle)
 	if err != nil {
 		return nil, err
 	}
-	p, err := o.page()
-	if err != nil {
-		return nil, err
-	}
-	title, subtitle := o.Title, o.Subtitle
-	if title == "" {
-		title = t.finding()
-	}
-	if subtitle == "" && t.emptyWhy == "" {
-		subtitle = "One factor at a time from its 5 % to its 95 % value, the others at their median; beside the bars: its value, then the outcome."
-	}
-	p.Header(title, subtitle)
 	if t.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: t.data.Outcome.axisName(), Max: 1}, canvas.Axis{Name: "factor", Max: 1}, t.emptyWhy)
 	} else {

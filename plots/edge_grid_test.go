@@ -29,7 +29,7 @@ func gridEdges() []edge {
 		}), says: []string{"distinct bigrams is 2 in every cell"}},
 		{name: "ties", draw: of(func(d *GridData) { d.Cells[0].Value, d.Cells[1].Value = 9, 9 }), says: []string{"1 other is equal"}},
 		{name: "smallest best", draw: of(func(d *GridData) { d.Smaller = true }), says: []string{"distinct bigrams is lowest at temperature 0.2, top_p 0.9: 0.300 [0.270, 0.330]"}},
-		{name: "undefined and infinite", draw: of(func(d *GridData) { d.Cells[0].Value, d.Cells[1].Value = nan, inf }), says: []string{"2 of 11 values are undefined: grey.", "n/a"}},
+		{name: "undefined and infinite", draw: of(func(d *GridData) { d.Cells[0].Value, d.Cells[1].Value = nan, inf }), says: []string{"2 of 11 values are undefined (n/a).", "n/a"}},
 		{name: "everything undefined", draw: plain(GridData{XNames: []string{"1"}, YNames: []string{"2"}, Cells: []GridCell{{Value: nan}}}), says: []string{"no data (all 1 value undefined)"}},
 		{name: "all failed", draw: of(func(d *GridData) {
 			for i := range d.Cells {

@@ -39,7 +39,7 @@ func (t *tokens) sketch(s *sketchpad) {
 		if used > 0 && used+size > s.width {
 			flush()
 		}
-		back := s.theme.Grid
+		back := unmeasured(s.theme)
 		if b := t.bits(tok); defined(b) {
 			back = s.theme.Sequential(b / t.top)
 		}
@@ -146,7 +146,7 @@ func (g *settingsGrid) cellWords(i int, th Theme) (string, color.RGBA) {
 	case c.Failed != "":
 		return "failed", th.Background
 	case !defined(c.Value):
-		return "n/a", th.Grid
+		return "n/a", unmeasured(th)
 	}
 	share := 0.5
 	if g.lo < g.hi {

@@ -203,7 +203,7 @@ func (h *heatSteps) subtitle() string {
 func (h *heatSteps) notes() []string {
 	var notes []string
 	if h.undefined > 0 {
-		notes = append(notes, fmt.Sprintf("%s %s undefined: grey cells with n/a.", plural(h.undefined, "probability value"), verb(h.undefined, "is", "are")))
+		notes = append(notes, fmt.Sprintf("%s %s undefined (n/a).", plural(h.undefined, "probability value"), verb(h.undefined, "is", "are")))
 	}
 	if h.missing > 0 {
 		notes = append(notes, fmt.Sprintf("%s no token: the distribution has fewer, or no more were recorded.", plural(h.missing, "cell")+" "+verb(h.missing, "has", "have")))

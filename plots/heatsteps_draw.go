@@ -95,13 +95,13 @@ func (h *heatSteps) drawStepCell(p *canvas.Page, s HeatStep, k int, r vg.Rectang
 	th := p.Theme()
 	middle := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
 	if k >= len(s.Likeliest) {
-		p.Fill(r, th.Grid)
-		p.Box(r, th.Background, canvas.GridLine, nil)
+		p.Fill(r, unmeasured(th))
+		p.Box(r, th.Grid, canvas.GridLine, nil)
 		p.Put(p.Words("n/a", p.Muted(canvas.Sans, canvas.ValueSize)), middle, canvas.Middle, canvas.Centre)
 		return
 	}
 	t := s.Likeliest[k]
-	fill := th.Grid
+	fill := unmeasured(th)
 	if defined(t.Prob) {
 		fill = h.colour(p)(min(t.Prob, 1))
 	}

@@ -214,7 +214,7 @@ func (g *settingsGrid) notes() []string {
 		notes = append(notes, fmt.Sprintf("Hatched: %s failed: %s", g.place(c), shortened(c.Failed, 120)))
 	}
 	if g.undefined > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s undefined: grey.", canvas.Count(g.undefined), plural(len(g.data.Cells), "value")+" "+verb(g.undefined, "is", "are")))
+		notes = append(notes, fmt.Sprintf("%s of %s undefined (n/a).", canvas.Count(g.undefined), plural(len(g.data.Cells), "value")+" "+verb(g.undefined, "is", "are")))
 	}
 	if g.missing > 0 && len(g.data.Cells) > 0 {
 		notes = append(notes, fmt.Sprintf("%s of settings %s not run: blank.", plural(g.missing, "pair"), verb(g.missing, "was", "were")))

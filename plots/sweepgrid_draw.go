@@ -94,7 +94,7 @@ func (g *settingsGrid) drawCell(p *canvas.Page, r vg.Rectangle, i int) {
 		return
 	}
 	c := g.data.Cells[i]
-	fill, words := th.Grid, "n/a"
+	fill, words := unmeasured(th), "n/a"
 	switch {
 	case c.Failed != "":
 		p.Fill(r, th.Background)

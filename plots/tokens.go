@@ -81,7 +81,7 @@ type tokens struct {
 // drawn (First, Most) and all is in the table, which also holds both
 // distributions' numbers and what every stage did.
 //
-// A token without a surprisal, or with an infinite one, has a grey cell and is
+// A token without a surprisal, or with an infinite one, has a cell without colour and is
 // counted below the picture.
 //
 // Errors: fault.Usage for First, Most and options; fault.Data for a probability
@@ -237,10 +237,10 @@ func (t *tokens) subtitle() string {
 func (t *tokens) notes() []string {
 	var notes []string
 	if n := t.undefined; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s %s no surprisal and a grey cell.", canvas.Count(n), plural(len(t.data.Tokens), "token"), verb(n, "has", "have")))
+		notes = append(notes, fmt.Sprintf("%s of %s %s no surprisal (n/a).", canvas.Count(n), plural(len(t.data.Tokens), "token"), verb(n, "has", "have")))
 	}
 	if n := t.infinite; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s %s probability 0 under the %s: infinite surprisal, a grey cell.", canvas.Count(n),
+		notes = append(notes, fmt.Sprintf("%s of %s %s probability 0 under the %s: infinite surprisal (∞).", canvas.Count(n),
 			plural(len(t.data.Tokens), "token"), verb(n, "has", "have"), t.under()))
 	}
 	if t.promptCut {

@@ -91,7 +91,7 @@ func (t *tokens) cells(p *canvas.Page) []textCell {
 	th := p.Theme()
 	cells := make([]textCell, 0, len(t.shown))
 	for _, tok := range t.shown {
-		c := textCell{fill: th.Grid, breaks: strings.Contains(tok.Text, "\n")}
+		c := textCell{fill: unmeasured(th), breaks: strings.Contains(tok.Text, "\n")}
 		if b := t.bits(tok); defined(b) {
 			c.fill = th.Sequential(b / t.top)
 		}
@@ -107,6 +107,15 @@ func (t *tokens) cells(p *canvas.Page) []textCell {
 		cells = append(cells, c)
 	}
 	return cells
+}
+
+// unmeasured is the fill of a cell without a value: grey, where grey is not one
+// of the values.
+func unmeasured(th Theme) color.RGBA {
+	if th.Grey {
+		return th.Background
+	}
+	return th.Grid
 }
 
 // layOut wraps cells into lines. With a limit only the last lines are kept.

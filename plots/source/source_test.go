@@ -104,6 +104,7 @@ func TestGroupsOfARun(t *testing.T) {
 		"top_k": {"top_k 40", "top_k 5"}, "prompt": {"a"}} {
 		var names []string
 		for _, row := range rows(t, Request{Figure: "zipf", Runs: []*store.Stored{run}, Set: map[string]string{"by": by}}) {
+			row[0], _, _ = strings.Cut(row[0], ", s = ")
 			if len(names) == 0 || names[len(names)-1] != row[0] {
 				names = append(names, row[0])
 			}
