@@ -132,7 +132,7 @@ func (t *drivers) draw(o Options) (*Figure, error) {
 		p.Legend(t.legend())
 		t.drawBars(p)
 	}
-	o.Title, o.Subtitle, o.Footer = title, subtitle, source(t.data.CostBasis, o.Footer)
+	o.Footer = source(t.data.CostBasis, o.Footer)
 	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table}), nil
 }
 

@@ -32,11 +32,11 @@ func (c *chart) draw(o Options) (*Figure, error) {
 	if c.splitUp {
 		own = costWide
 	}
-	title, subtitle := c.title, c.subtitle
+	subtitle := c.subtitle
 	if c.emptyWhy != "" {
 		subtitle = ""
 	}
-	p, o, err := o.sheet(c.figure, own, title, subtitle)
+	p, o, err := o.sheet(c.figure, own, c.title, subtitle)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *chart) draw(o Options) (*Figure, error) {
 	if c.rows != nil {
 		table = c.rows
 	}
-	o.Title, o.Subtitle, o.Footer = title, subtitle, source(c.basis, o.Footer)
+	o.Footer = source(c.basis, o.Footer)
 	return o.finish(p, content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: table}), nil
 }
 

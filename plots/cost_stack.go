@@ -168,7 +168,7 @@ func (s *stack) draw(o Options) (*Figure, error) {
 			s.drawLying(p)
 		}
 	}
-	o.Title, o.Subtitle, o.Footer = title, subtitle, source(s.basis, o.Footer)
+	o.Footer = source(s.basis, o.Footer)
 	return o.finish(p, content{name: s.figure, describe: s.describe(), notes: s.allNotes(), table: s.table}), nil
 }
 
