@@ -190,7 +190,7 @@ func (r *repl) terminal(ctx context.Context) error {
 		return fault.Wrap(err, fault.Usage, "lab repl", "terminal")
 	}
 	edit := liner.NewLiner()
-	defer edit.Close()
+	defer func() { _ = edit.Close() }() // the session is over
 	raw, err := liner.TerminalMode()
 	if err != nil {
 		return fault.Wrap(err, fault.Usage, "lab repl", "terminal")

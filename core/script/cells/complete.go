@@ -134,7 +134,7 @@ func (sc *scope) optionsAt(tokens []lexeme) []script.Param {
 				if before := tokens[i-1].tok; before != token.LParen && before != token.Comma {
 					return nil
 				}
-				at, _ := sc.callAt(tokens[:i])
+				at := sc.callAt(tokens[:i])
 				if at == nil {
 					return nil
 				}

@@ -286,8 +286,8 @@ func (at *thing) element() *thing {
 }
 
 // callAt returns the function whose arguments are being written at the end of
-// tokens, and where they begin; nil when there is none.
-func (sc *scope) callAt(tokens []lexeme) (at *thing, open int) {
+// tokens; nil when there is none.
+func (sc *scope) callAt(tokens []lexeme) *thing {
 	closed := 0 // brackets that end before the place
 	for i := len(tokens) - 1; i > 0; i-- {
 		switch tokens[i].tok {
@@ -300,10 +300,10 @@ func (sc *scope) callAt(tokens []lexeme) (at *thing, open int) {
 			}
 			if tokens[i].tok == token.LParen {
 				if at := sc.before(tokens, i); at != nil && at.member != nil {
-					return at, i
+					return at
 				}
 			}
 		}
 	}
-	return nil, 0
+	return nil
 }

@@ -29,7 +29,7 @@ func (s *Session) Inspect(src string, cursor int) string {
 		}
 	}
 	tokens, _ := lex(src[:start])
-	if at, _ := s.scopeOf(tokens).callAt(tokens); at != nil {
+	if at := s.scopeOf(tokens).callAt(tokens); at != nil {
 		return s.describe(at)
 	}
 	return ""
