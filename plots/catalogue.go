@@ -4,10 +4,10 @@ package plots
 type Entry struct {
 	Name    string // of the figure, as scripts and the command line say it
 	Purpose string
-	Call    string // how a script draws it, with the variables d (a distribution) and t (a table)
+	Call    string // how a script draws it, with the variables d (a distribution) and t (a table); "": not by a script
 
 	// Example draws the figure from made-up numbers that the entry keeps: the
-	// same picture each time.
+	// same picture each time. nil when the entry has none.
 	Example func(Options) (*Figure, error)
 }
 

@@ -24,9 +24,10 @@ type content struct {
 	describe string   // the picture in words
 	notes    []string // what was left out or moved, below the picture
 	table    func() Table
-	text     []string           // columns of the table that hold names, though they may look like numbers
-	vega     func(v *view)      // says how the table is drawn
-	sketch   func(s *sketchpad) // draws with characters
+	drawn    func() Table       // the rows that vega speaks of; nil: those of table
+	text     []string           // columns of them that hold names, though they may look like numbers
+	vega     func(v *view)      // says how the table is drawn; nil: the figure has no such form
+	sketch   func(s *sketchpad) // draws with characters; nil: the description stands in
 }
 
 // finish draws the foot of a page and returns the figure. The functions of c are

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Gallery writes a web page with the example of every figure of the catalogue in
-// each theme, what it is for and how a script draws it. The page is whole in
+// Gallery writes a web page with the examples of the catalogue in each theme, what it is for and how a script draws it. The page is whole in
 // itself: it loads nothing and runs nothing. footer says which version wrote it.
 // Errors: fault.Data when w fails.
 func Gallery(w io.Writer, footer string) error {
@@ -29,6 +28,9 @@ footer { color: var(--muted); font-size: .85rem; } @media print { section { brea
 <p>Made-up numbers; the same example in the light, the dark and the print theme.</p>
 `)
 	for _, e := range Catalogue() {
+		if e.Example == nil {
+			continue
+		}
 		fmt.Fprintf(&b, "<section id=\"%s\"><h2>%s</h2>\n<p>%s</p>\n<code>%s</code>\n<div class=\"pair\">\n", e.Name, e.Name, html.EscapeString(e.Purpose), html.EscapeString(e.Call))
 		for _, name := range ThemeNames() {
 			theme, err := ThemeNamed(name)

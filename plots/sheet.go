@@ -2,7 +2,6 @@ package plots
 
 import (
 	"lab/plots/canvas"
-	"lab/plots/vega"
 )
 
 // sheet is what a figure adds to the frame that all share: its words, its body
@@ -40,36 +39,4 @@ func (s sheet) draw(o Options) (*Figure, error) {
 		sketch = func(pad *sketchpad) { pad.empty(s.emptyWhy) }
 	}
 	return o.finish(p, content{name: s.name, describe: s.describe(), notes: s.notes(), table: s.table, text: s.text, vega: s.vega, sketch: sketch}), nil
-}
-
-// plainForms gives a figure that has no other forms of its own two that only need
-// its table and its words: points of its first two columns of numbers, coloured
-// by its first column of names, and its description as text.
-func plainForms(c content) content {
-	c.vega = func(v *view) {
-		t := c.table()
-		var numbers, names []int
-		for k := range t.Header {
-			isNumbers := len(t.Rows) > 0
-			for _, row := range t.Rows {
-				isNumbers = isNumbers && isNumber(row[k])
-			}
-			if isNumbers {
-				numbers = append(numbers, k)
-			} else {
-				names = append(names, k)
-			}
-		}
-		e := &vega.Encoding{Color: &vega.Channel{Value: css(v.theme.Series[0])}}
-		if len(names) > 0 {
-			e.Color = v.of(names[0], "nominal", "")
-		}
-		if len(numbers) > 1 {
-			e.X, e.Y = v.of(numbers[0], "quantitative", ""), v.of(numbers[1], "quantitative", "")
-		}
-		v.note = "Here as points of the table."
-		v.layers([]vega.Spec{{Mark: &vega.Mark{Type: "point", Filled: vega.Yes(), Tooltip: vega.AllFields()}, Encoding: e}}, nil, viewWidth, viewHeight)
-	}
-	c.sketch = func(s *sketchpad) { s.words(c.describe, s.theme.Ink) }
-	return c
 }

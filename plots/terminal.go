@@ -32,7 +32,11 @@ func (f *Figure) Terminal(w io.Writer, width int, colour bool) (err error) {
 	s.words(f.Title(), s.theme.Ink)
 	s.words(f.options.Subtitle, s.theme.Muted)
 	s.line("")
-	f.sketch(s)
+	if f.sketch != nil {
+		f.sketch(s)
+	} else {
+		s.words(f.Description(), s.theme.Ink)
+	}
 	s.line("")
 	for _, n := range f.notes {
 		s.words(n, s.theme.Ink)

@@ -7,17 +7,22 @@ import (
 	"io"
 	"slices"
 
+	"lab/core/fault"
 	"lab/plots/canvas"
 	"lab/plots/vega"
 )
 
 // VegaLite writes the figure as a Vega-Lite specification of version 5 that
-// carries its data table: an interactive picture for notebooks and web pages. It
+// carries the numbers drawn: an interactive picture for notebooks and web pages. It
 // shows the same numbers in the same colours, laid out by the viewer; what is
-// undefined is null and left out there. Errors: fault.Data when w fails.
+// undefined is null and left out there. Errors: fault.Usage for a figure that has
+// no such form; fault.Data when w fails.
 func (f *Figure) VegaLite(w io.Writer) (err error) {
 	defer guard(f.name, &err)
-	t := f.Table()
+	if f.vega == nil {
+		return fault.New(fault.Usage, "figure "+f.name, "", "it has no Vega-Lite form").Fix("save its numbers as .csv")
+	}
+	t := f.drawnTable()
 	v := &view{header: t.Header, fields: vega.Fields(t.Header), theme: f.options.Theme}
 	f.vega(v)
 	s := v.spec
@@ -36,6 +41,14 @@ func (f *Figure) VegaLite(w io.Writer) (err error) {
 		Legend: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, Title: &vega.TextStyle{Color: ink, SubtitleColor: muted},
 		Header: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, View: &vega.View{Stroke: grid}}
 	return s.Write(w)
+}
+
+// drawnTable returns the rows that a specification speaks of.
+func (f *Figure) drawnTable() Table {
+	if f.drawn != nil {
+		return f.drawn()
+	}
+	return f.table()
 }
 
 // css returns a colour as #rrggbb.

@@ -24,7 +24,7 @@ type (
 	plotJSON struct {
 		Name    string `json:"name"`
 		Meaning string `json:"meaning"`
-		Call    string `json:"call"`
+		Call    string `json:"call,omitempty"`
 	}
 )
 
@@ -34,8 +34,8 @@ func plotsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plots [FIGURE]",
 		Short: "List the figures that scripts can draw, or show one",
-		Long: `lab plots lists every figure with its meaning. lab plots FIGURE draws its example with
-characters and says how a script draws it; lab help scripting has all options.
+		Long: `lab plots lists every figure with its meaning. lab plots FIGURE says how a script draws it
+and draws its example with characters; lab help scripting has all options.
 --gallery writes a web page with the example of every figure in each theme.`,
 		Example: "  lab plots\n  lab plots line\n  lab plots --gallery figures.html",
 		Args:    cobra.MaximumNArgs(1),
@@ -87,6 +87,13 @@ func showPlot(out io.Writer, name string, width int, asJSON bool) error {
 				plotJSON
 			}{"lab/plot-info/1", plotJSON{e.Name, e.Purpose, e.Call}})
 		}
+		fmt.Fprintf(out, "%s: %s\n", e.Name, e.Purpose)
+		if e.Call != "" {
+			fmt.Fprintf(out, "\n%s\n", e.Call)
+		}
+		if e.Example == nil {
+			return nil
+		}
 		f, err := e.Example(plots.Options{Theme: plots.Dark(), Footer: "made-up numbers"})
 		if err != nil {
 			return err
@@ -95,7 +102,7 @@ func showPlot(out io.Writer, name string, width int, asJSON bool) error {
 		if width != 0 {
 			cells = width
 		}
-		fmt.Fprintf(out, "%s: %s\n\n%s\n\n", e.Name, e.Purpose, e.Call)
+		fmt.Fprintln(out)
 		return f.Terminal(out, cells, colour)
 	}
 	return fault.Unknown("lab plots", "figure", name, names)

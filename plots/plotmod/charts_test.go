@@ -37,8 +37,8 @@ func TestChartsOfTables(t *testing.T) {
 	rows := []struct{ name, src, want string }{
 		{"a mean of group.stats is found by its measure", `f := plot.line(t.filter({model: "tiny"}), {x: "temperature", y: "distinct_2", by: "top_p", band: "ci95"})
 print(f.title)`, "distinct_2 against temperature, by top_p\n"},
-		{"numbers are in order", `f := plot.line(t.filter({model: "tiny"}), {x: "temperature", y: "distinct_2", by: "top_p"})
-print(f.csv())`, "top_p,temperature,distinct_2\n0.5,1,0.19166666666666665\n0.5,0.5,0.10833333333333332\n0.5,2,0.3583333333333333\n0.9,1,0.32499999999999996\n0.9,0.5,0.175\n0.9,2,0.625\n\n"},
+		{"numbers are in order", `f := plot.line([{p: 0.9, x: 1, y: 4}, {p: 0.5, x: 2, y: 3}, {p: 0.9, x: 0.5, y: 2}, {p: 0.5, x: 1}], {x: "x", y: "y", by: "p"})
+print(f.csv())`, "p,x,y\n0.5,2,3\n0.5,1,NaN\n0.9,1,4\n0.9,0.5,2\n\n"},
 		{"two columns make the series", `f := plot.line(t, {x: "temperature", y: "distinct_2", by: ["model", "top_p"]})
 print(f.title)`, "distinct_2 against temperature, by model, top_p\n"},
 		{"a list of maps is a table", `f := plot.scatter([{a: 1, b: 2.5}, {a: 2}], {x: "a", y: "b", title: "Two rows"})
