@@ -14,7 +14,7 @@ func costQualityEdges() []edge {
 		return of(func(d *CostQualityData) { *d = CostQualityData{Unit: "USD", Series: []CostQualitySeries{s}} })
 	}
 	return []edge{
-		{name: "example", draw: of(nil), says: []string{"Accuracy rises from 0.42 to 0.82 for ×16 the cost, from vote of n (1) to vote of n (16)", "15 points, 5 on the front. 5 seeds each. Whiskers: 95 % over seeds.", "beaten by another point", "front"}},
+		{name: "example", draw: of(nil), says: []string{"Accuracy rises from 0.42 to 0.82 for ×16 the cost, with vote of n (1 to 16)", "15 points, 5 on the front. 5 seeds each. Whiskers: 95 % over seeds.", "beaten by another point", "front"}},
 		{name: "no series", draw: of(func(d *CostQualityData) { d.Series = nil }), says: []string{"no data (no series)", "cost of an item, FLOP (log scale)"}},
 		{name: "no points", draw: one(CostQualitySeries{}), says: []string{"no data (no points)"}},
 		{name: "one point", draw: one(CostQualitySeries{Name: "greedy", Cost: []float64{1}, Quality: []float64{0.5}}), says: []string{"greedy beats every other point", "1 point, 1 on the front."}, not: []string{"front"}},
@@ -57,7 +57,7 @@ func costBillEdges() []edge {
 		})
 	}
 	return []edge{
-		{name: "example", draw: of(nil), says: []string{"Reasoning costs ×5.44 as much as cached prompt; 76\u00a0% of it is reasoning", "Prices of 2026-11-30.", "USD 0.0056", "billed 0.0044"}, not: []string{"write"}},
+		{name: "example", draw: of(nil), says: []string{"Reasoning: ×5.44 the cost of cached prompt; 76\u00a0% of it is reasoning", "Prices of 2026-11-30.", "USD 0.0056", "billed 0.0044"}, not: []string{"write"}},
 		{name: "no bars", draw: bars(), says: []string{"no data (no strategies)", "cost of a response, FLOP"}},
 		{name: "no parts", draw: of(func(d *CostBillData) { d.Parts, d.Bars = nil, []CostBar{{Name: "x"}} }), says: []string{"no data (no parts)"}},
 		{name: "one bar", draw: bars(CostBar{Name: "greedy", Values: []float64{1, 3}}), says: []string{"A response costs 4 FLOP; 75\u00a0% of it is b"}},

@@ -164,6 +164,11 @@ func (d CostQualityData) finding(all []tradeOff, order []int) string {
 	}
 	low, high := all[order[0]], all[order[len(order)-1]]
 	times := canvas.Significant(high.Cost/low.Cost, 3)
+	if low.series == high.series && len(d.Series[low.series].N) > 0 {
+		s := d.Series[low.series]
+		return fmt.Sprintf("%s rises from %s to %s for ×%s the cost, with %s (%s to %s)", quality, canvas.Significant(low.Gain, 3), canvas.Significant(high.Gain, 3), times,
+			shortened(s.Name, 24), shortened(s.N[low.point], 12), shortened(s.N[high.point], 12))
+	}
 	return fmt.Sprintf("%s rises from %s to %s for ×%s the cost, from %s to %s", quality, canvas.Significant(low.Gain, 3), canvas.Significant(high.Gain, 3), times, say(low), say(high))
 }
 

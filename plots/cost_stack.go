@@ -216,7 +216,7 @@ func (s *stack) blocks(p *canvas.Page) []mark.Block {
 			if total > 0 && v/total >= 0.01 {
 				words = canvas.Percent(v / total)
 			}
-			block := mark.Block{Fill: fill, Hatch: hatching, Words: words}
+			block := mark.Block{Fill: fill, Hatch: hatching, Words: words, Aside: s.upright && b.Total > 0}
 			if s.upright {
 				block.X0, block.X1, block.Y0, block.Y1 = at-lyingThick/2, at+lyingThick/2, from, from+v
 			} else {

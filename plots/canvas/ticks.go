@@ -164,8 +164,8 @@ func minus(s string) string {
 
 // LogTicks returns ticks for an axis whose coordinate is log10 of the value,
 // from lo to hi: decades, every k-th labelled when there are many; 1, 2 and 5
-// times a decade when the range holds fewer than one and a half; linear steps
-// when even that labels fewer than two. At least two are labelled. A range that
+// times a decade when the range holds fewer than one and a half, or than two
+// decades' ticks; linear steps when even that labels fewer than two. At least two are labelled. A range that
 // is empty or not finite gives nil.
 func LogTicks(lo, hi float64, want int) []Tick {
 	if !usable(lo, hi) || hi-lo > 600 { // float64 spans 632 decades
@@ -175,7 +175,8 @@ func LogTicks(lo, hi float64, want int) []Tick {
 	var ticks []Tick
 	if hi-lo >= 1.5 {
 		ticks = decades(lo, hi, want)
-	} else {
+	}
+	if labelled(ticks) < 2 { // fewer than two decades may lie inside
 		ticks = oneTwoFive(lo, hi)
 	}
 	if labelled(ticks) >= 2 {

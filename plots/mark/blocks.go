@@ -19,6 +19,7 @@ type Block struct {
 	Hatch          color.RGBA // of lines across it; the zero colour draws none
 	Words          string     // in its middle, left out where they do not fit
 	Edge           bool       // an outline in ink
+	Aside          bool       // words at its left end, where something stands in the middle
 }
 
 // Blocks draws rectangles, cut at the edge of the panel. Those with an undefined
@@ -78,6 +79,9 @@ func (b Blocks) words(k Block, r vg.Rectangle) {
 		return
 	}
 	at := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
+	if k.Aside {
+		at.X = r.Min.X + 3 + l.Width()/2
+	}
 	if k.Hatch != (color.RGBA{}) {
 		b.Page.Fill(vg.Rectangle{Min: vg.Point{X: at.X - l.Width()/2 - 1, Y: at.Y - half}, Max: vg.Point{X: at.X + l.Width()/2 + 1, Y: at.Y + half}}, fill)
 	}

@@ -33,7 +33,8 @@ type Note struct {
 
 // Notes writes words where they cover neither other words nor a point, inside
 // the panel, in at most three lines; the earlier one has the choice. The words of
-// a rule stand on a patch of the background. Words without a place are left out
+// a rule, and those that find no place clear of lines, stand on a patch of the
+// background. Words without a place are left out
 // and counted in Missed.
 type Notes struct {
 	Page   *canvas.Page
@@ -76,7 +77,7 @@ func (n Notes) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, l := range lines {
 			size.X = max(size.X, l.Width())
 		}
-		box, ok := n.place(note, at, size, c, [][]vg.Rectangle{taken, hard, soft})
+		box, over, ok := n.place(note, at, size, c, [][]vg.Rectangle{taken, hard, soft})
 		if !ok {
 			if n.Missed != nil {
 				*n.Missed++
@@ -87,7 +88,7 @@ func (n Notes) Plot(c draw.Canvas, p *plot.Plot) {
 		if note.Beside == Point {
 			n.lead(at, box)
 		}
-		n.write(note, lines, box)
+		n.write(note, lines, box, over || note.Beside != Point)
 	}
 }
 
@@ -123,8 +124,9 @@ func (n Notes) lines(note Note, width vg.Length) []canvas.Label {
 }
 
 // place returns the first place inside the panel that is free of words, points
-// and lines; then of words and points; then of words.
-func (n Notes) place(note Note, at, size vg.Point, c draw.Canvas, taken [][]vg.Rectangle) (vg.Rectangle, bool) {
+// and lines; then of words and points; then of words. over says that lines lie
+// below it.
+func (n Notes) place(note Note, at, size vg.Point, c draw.Canvas, taken [][]vg.Rectangle) (box vg.Rectangle, over, ok bool) {
 	var spots []vg.Point // lower left corners
 	gap := n.Radius + 2
 	switch note.Beside {
@@ -161,15 +163,15 @@ func (n Notes) place(note Note, at, size vg.Point, c draw.Canvas, taken [][]vg.R
 				free = free && !touches(box, list)
 			}
 			if free {
-				return box, true
+				return box, strict < len(taken), true
 			}
 		}
 	}
-	return vg.Rectangle{}, false
+	return vg.Rectangle{}, false, false
 }
 
-func (n Notes) write(note Note, lines []canvas.Label, box vg.Rectangle) {
-	if note.Beside != Point {
+func (n Notes) write(note Note, lines []canvas.Label, box vg.Rectangle, patch bool) {
+	if patch {
 		n.Page.Fill(vg.Rectangle{Min: vg.Point{X: box.Min.X - 1, Y: box.Min.Y}, Max: vg.Point{X: box.Max.X + 1, Y: box.Max.Y}}, n.Page.Theme().Background)
 	}
 	for i, l := range lines {

@@ -54,7 +54,7 @@ print(f.title)`, "w is bound by memory\n"},
 		{"optimum", `f := plot.cost_optimum({panels: [{name: "set", curves: [{name: "q", params: [1, 2, 3], flop: [3, 1, 2]}]}]})
 print(f.description)`, "Total cost over the size of the model, a panel per set of coefficients: training and inference, FLOP (log scale) over parameters (log scale). set, q: 3 points from 3 at 1 to 2 at 3. set, minimum: one point, 1 at 2. The best size of a model that is used. set, q: cheapest at 2 parameters. Formulas and conventions not stated.\n"},
 		{"quality", `f := plot.cost_quality({quality: {name: "accuracy"}, unit: "USD", seeds: 3, series: [{name: "vote", cost: [1, 2], quality: [0.5, 0.7], n: ["1", "2"]}]})
-print(f.title)`, "Accuracy rises from 0.5 to 0.7 for ×2 the cost, from vote (1) to vote (2)\n"},
+print(f.title)`, "Accuracy rises from 0.5 to 0.7 for ×2 the cost, with vote (1 to 2)\n"},
 		{"speculative", `f := plot.cost_speculative({alpha: [0.2, 0.8], gamma: [1, 2], panels: [{name: "v = 1", speedup: [[0.9, 1.5], [0.8, 1.9]], measured: [{name: "tiny", alpha: 0.7, gamma: 2, speedup: 1.6}]}]})
 print(f.title)`, "A draft pays from acceptance 0.8 at v = 1\n"},
 		{"bill", `f := plot.cost_bill({unit: "USD", price_date: "2026-01-01", parts: ["prompt", "output"], bars: [{name: "greedy", values: [1, 3]}]})
