@@ -117,7 +117,10 @@ func (c *chart) table() Table {
 	if !same {
 		yName = "value"
 	}
-	t := Table{Header: []string{"panel", "series", "kind", pl.x.Name, yName, yName + "_lo", yName + "_hi", pl.x.Name + "_lo", pl.x.Name + "_hi", "label", "hollow"}}
+	var t Table
+	for _, h := range []string{"panel", "series", "kind", pl.x.Name, yName, yName + "_lo", yName + "_hi", pl.x.Name + "_lo", pl.x.Name + "_hi", "label", "hollow"} {
+		t.Header = append(t.Header, columnName(h, "value", t.Header))
+	}
 	end := func(list []float64, k int) string {
 		if len(list) == 0 {
 			return number(math.NaN())
