@@ -114,9 +114,10 @@ type curve struct {
 	look       look
 	X, Y       []float64
 	Lo, Hi     []float64
-	derived    bool // follows from another curve: its points are not counted
-	keyless    bool // the figure makes its key
-	silent     bool // has no name in the picture: a part of another, or explained by a key
+	derived    bool      // follows from another curve: its points are not counted
+	keyless    bool      // the figure makes its key
+	at         []mark.XY // coordinates of the points, NaN where the line breaks
+	silent     bool      // has no name in the picture: a part of another, or explained by a key
 }
 
 // dots are points, with whiskers where ends are given.
@@ -128,6 +129,7 @@ type dots struct {
 	XLo, XHi   []float64
 	Labels     []string
 	Hollow     []bool
+	at         []mark.XY
 	Strong     bool // labels are the finding
 	derived    bool // follows from what is counted already
 	keyed      bool // named in the legend when no curve has the name

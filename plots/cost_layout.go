@@ -151,7 +151,7 @@ func (c *chart) ends(p *canvas.Page, pl *plane) []mark.EndLabel {
 			continue
 		}
 		end := mark.XY{X: math.NaN(), Y: math.NaN()}
-		for _, pt := range pl.points(k.X, k.Y) {
+		for _, pt := range k.at {
 			if defined(pt.X) {
 				end = pt
 			}

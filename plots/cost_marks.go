@@ -8,6 +8,9 @@ import (
 	"lab/plots/mark"
 )
 
+// mostLabels is how many labels of one series are tried.
+const mostLabels = 500
+
 // drawPlane draws regions first, then bands, rules, curves, points and words, so
 // that nothing that matters is covered.
 func (c *chart) drawPlane(p *canvas.Page, panel *canvas.Panel, pl *plane) {
@@ -17,13 +20,16 @@ func (c *chart) drawPlane(p *canvas.Page, panel *canvas.Panel, pl *plane) {
 		cells = append(cells, mark.Block{X0: k.X0, X1: k.X1, Y0: k.Y0, Y1: k.Y1, Fill: k.colour(th)})
 	}
 	panel.Draw(mark.Blocks{Page: p, Blocks: cells}, mark.Blocks{Page: p, Blocks: c.regions(p, pl)})
+	bands := make([][]mark.Span, len(pl.curves))
+	for i, k := range pl.curves {
+		bands[i] = mark.ThinSpans(spans(k.at, k.Lo, k.Hi, pl.sy, false), pl.sx.Min, pl.sx.Max, columns)
+	}
 	for _, edge := range []bool{false, true} {
-		for _, k := range pl.curves {
+		for i, k := range pl.curves {
 			if len(k.Lo) == 0 {
 				continue
 			}
-			pts := pl.points(k.X, k.Y)
-			b := mark.Band{Page: p, Spans: mark.ThinSpans(spans(pts, k.Lo, k.Hi, pl.sy, false), pl.sx.Min, pl.sx.Max, columns), Fill: canvas.Blend(k.look.colour(th), th.Background, 0.2)}
+			b := mark.Band{Page: p, Spans: bands[i], Fill: canvas.Blend(k.look.colour(th), th.Background, 0.2)}
 			if edge {
 				b.Edge = canvas.Blend(k.look.colour(th), th.Background, 0.45)
 			}
@@ -34,11 +40,11 @@ func (c *chart) drawPlane(p *canvas.Page, panel *canvas.Panel, pl *plane) {
 		panel.Draw(mark.Rule{Page: p, At: pl.axis(r.Vertical).Coord(r.At), Vertical: r.Vertical})
 	}
 	for _, k := range pl.curves {
-		panel.Draw(mark.Curve{Page: p, Points: mark.Thin(pl.points(k.X, k.Y), pl.sx.Min, pl.sx.Max, columns),
+		panel.Draw(mark.Curve{Page: p, Points: mark.Thin(k.at, pl.sx.Min, pl.sx.Max, columns),
 			Colour: k.look.colour(th), Width: k.look.thickness(), Dash: k.look.dash})
 	}
 	for _, d := range pl.dots {
-		pts := pl.points(d.X, d.Y)
+		pts := d.at
 		colour := d.look.colour(th)
 		if len(d.Lo) > 0 {
 			panel.Draw(mark.Whiskers{Page: p, Points: pts, Spans: spans(pts, d.Lo, d.Hi, pl.sy, false), Colour: colour})
@@ -52,14 +58,14 @@ func (c *chart) drawPlane(p *canvas.Page, panel *canvas.Panel, pl *plane) {
 			c.drawMany(p, panel, pl, d)
 			continue
 		}
-		panel.Draw(mark.Markers{Page: p, Points: pl.points(d.X, d.Y), Hollow: d.Hollow, Symbol: d.look.symbol, Radius: markerRadius, Colour: d.look.colour(th)})
+		panel.Draw(mark.Markers{Page: p, Points: d.at, Hollow: d.Hollow, Symbol: d.look.symbol, Radius: markerRadius, Colour: d.look.colour(th)})
 	}
 	panel.Draw(c.words(p, pl))
 }
 
 // drawMany draws points too many for markers.
 func (c *chart) drawMany(p *canvas.Page, panel *canvas.Panel, pl *plane, d dots) {
-	pts, size := pl.points(d.X, d.Y), panel.Rect.Size()
+	pts, size := d.at, panel.Rect.Size()
 	cells := mark.Cells{Page: p, Side: 3, Series: []mark.CellSeries{{Points: pts, Colour: d.look.colour(p.Theme())}}}
 	for {
 		n, most := mark.CountCells(pts, cells.Side, size.X, size.Y, pl.sx.Axis, pl.sy.Axis)
@@ -97,7 +103,7 @@ func (c *chart) words(p *canvas.Page, pl *plane) mark.Notes {
 	for _, strong := range []bool{true, false} {
 		for _, d := range pl.dots {
 			if d.Strong == strong && strong {
-				n.Notes = append(n.Notes, pointNotes(pl, d)...)
+				n.Notes = append(n.Notes, pointNotes(d)...)
 			}
 		}
 		if !strong {
@@ -121,10 +127,14 @@ func (c *chart) words(p *canvas.Page, pl *plane) mark.Notes {
 		}
 	}
 	for _, d := range pl.dots {
-		if !d.Strong {
-			n.Notes = append(n.Notes, pointNotes(pl, d)...)
+		switch notes := pointNotes(d); {
+		case d.Strong:
+		case len(notes) > mostLabels: // none would find a place, and looking takes long
+			c.unplaced += len(notes)
+		default:
+			n.Notes = append(n.Notes, notes...)
 		}
-		if pts := pl.points(d.X, d.Y); len(d.X) <= mostMarkers {
+		if pts := d.at; len(d.X) <= mostMarkers {
 			n.Avoid = append(n.Avoid, pts...)
 			for _, s := range spans(pts, d.Lo, d.Hi, pl.sy, false) {
 				n.Dodge = append(n.Dodge, alongCurve([]mark.XY{{X: s.At, Y: s.Lo}, {X: s.At, Y: s.Hi}})...)
@@ -142,14 +152,14 @@ func (c *chart) words(p *canvas.Page, pl *plane) mark.Notes {
 		n.Dodge = append(n.Dodge, alongCurve([]mark.XY{from, to})...)
 	}
 	for _, k := range pl.curves {
-		n.Dodge = append(n.Dodge, alongCurve(pl.points(k.X, k.Y))...)
+		n.Dodge = append(n.Dodge, alongCurve(k.at)...)
 	}
 	return n
 }
 
-func pointNotes(pl *plane, d dots) []mark.Note {
+func pointNotes(d dots) []mark.Note {
 	var out []mark.Note
-	pts := pl.points(d.X, d.Y)
+	pts := d.at
 	for k, l := range d.Labels {
 		if l != "" && defined(pts[k].X) {
 			out = append(out, mark.Note{At: pts[k], Words: l, Strong: d.Strong, Colour: color.RGBA{}})

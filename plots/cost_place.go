@@ -23,6 +23,12 @@ func (c *chart) finish() {
 		if pl.ticks != nil {
 			pl.sy.Ticks = pl.ticks
 		}
+		for i := range pl.curves {
+			pl.curves[i].at = pl.points(pl.curves[i].X, pl.curves[i].Y)
+		}
+		for i := range pl.dots {
+			pl.dots[i].at = pl.points(pl.dots[i].X, pl.dots[i].Y)
+		}
 		for _, k := range pl.curves {
 			if !k.silent && !k.derived {
 				c.count(pl, k.X, k.Y)
