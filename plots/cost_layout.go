@@ -44,7 +44,7 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		pl := c.planes[0]
 		drawEmpty(p, canvas.Axis{Name: pl.x.axisName(), Max: 1}, canvas.Axis{Name: pl.y.axisName(), Max: 1}, c.emptyWhy)
 	} else {
-		p.Legend(c.legend(p))
+		p.Legend(c.legend())
 		c.drawPlanes(p)
 	}
 	table := c.table
@@ -79,7 +79,7 @@ func (c *chart) tall() vg.Length {
 }
 
 // legend returns the keys of what nothing else names, then those of the figure.
-func (c *chart) legend(p *canvas.Page) []canvas.Key {
+func (c *chart) legend() []canvas.Key {
 	var keys []canvas.Key
 	seen := map[string]bool{"": true}
 	for _, pl := range c.planes {
@@ -117,12 +117,6 @@ func joinedKey(l look, words string) canvas.Key {
 func dotKey(l look, hollow bool, words string) canvas.Key {
 	return canvas.Key{Words: words, Draw: func(p *canvas.Page, r vg.Rectangle) {
 		p.Mark(middle(r), l.symbol, markerRadius, l.colour(p.Theme()), hollow)
-	}}
-}
-
-func bandKey(l look, words string) canvas.Key {
-	return canvas.Key{Words: words, Draw: func(p *canvas.Page, r vg.Rectangle) {
-		p.Fill(r, canvas.Blend(l.colour(p.Theme()), p.Theme().Background, 0.25))
 	}}
 }
 

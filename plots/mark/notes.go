@@ -88,7 +88,7 @@ func (n Notes) Plot(c draw.Canvas, p *plot.Plot) {
 		if note.Beside == Point {
 			n.lead(at, box)
 		}
-		n.write(note, lines, box, over || note.Beside != Point)
+		n.write(lines, box, over || note.Beside != Point)
 	}
 }
 
@@ -170,7 +170,7 @@ func (n Notes) place(note Note, at, size vg.Point, c draw.Canvas, taken [][]vg.R
 	return vg.Rectangle{}, false, false
 }
 
-func (n Notes) write(note Note, lines []canvas.Label, box vg.Rectangle, patch bool) {
+func (n Notes) write(lines []canvas.Label, box vg.Rectangle, patch bool) {
 	if patch {
 		n.Page.Fill(vg.Rectangle{Min: vg.Point{X: box.Min.X - 1, Y: box.Min.Y}, Max: vg.Point{X: box.Max.X + 1, Y: box.Max.Y}}, n.Page.Theme().Background)
 	}
