@@ -77,9 +77,9 @@ func Formats() []string { return []string{"html", "md"} }
 // that is missing or cannot be written to; fault.Data when the disk fails.
 func (r *Report) Save(path string) (beside []string, err error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".html", ".htm":
+	case ".html":
 		return nil, canvas.WriteFile(path, r.HTML)
-	case ".md", ".markdown":
+	case ".md":
 		text, files := r.markdown(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 		for _, f := range files {
 			write := func(w io.Writer) error { _, err := w.Write(f.data); return err }

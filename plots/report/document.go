@@ -68,8 +68,10 @@ func columns(names ...string) []column {
 type figure struct {
 	name       string // of its file beside Markdown: letters, digits, - and _
 	title, alt string
+	purpose    string    // what it shows, "" when it is not of our catalogue
 	pictures   []picture // one for all themes, or light and dark
 	data       *grid
+	csv        []byte // all of it
 	source     string // the file it was read from
 }
 
@@ -118,7 +120,7 @@ func (r *Report) clean() {
 				b.table.clean(each)
 			}
 			if f := b.figure; f != nil {
-				each(&f.title, &f.alt, &f.source)
+				each(&f.title, &f.alt, &f.purpose, &f.source)
 				if f.data != nil {
 					f.data.clean(each)
 				}

@@ -33,8 +33,15 @@ func (s *sweepReport) automatic() []drawing {
 	if m.Ledger && s.values("temperature") > 1 {
 		list = append(list, drawing{"entropy", nil})
 	}
-	if m.Cells <= most {
-		list = append(list, drawing{"repetition", nil}, drawing{"zipf", nil})
+	var by map[string]string // names of several values are too long for a line or a panel
+	for _, a := range m.Axes {
+		if len(m.Axes) > 1 && s.values(a) > 1 {
+			by = map[string]string{"by": a}
+			break
+		}
+	}
+	if m.Cells <= most || by != nil && s.values(by["by"]) <= most {
+		list = append(list, drawing{"repetition", by}, drawing{"zipf", by})
 	}
 	return list
 }
@@ -103,12 +110,16 @@ func (s *sweepReport) figures() error {
 	return nil
 }
 
+// pageWidth is that of all figures of a report, in inches, so that their words have
+// one size.
+const pageWidth = 7
+
 // draw draws a figure in the light and the dark theme.
 func (s *sweepReport) draw(d drawing) (*figure, error) {
 	var f *figure
 	for _, theme := range []plots.Theme{plots.Light(), plots.Dark()} {
 		r := source.Request{Figure: d.name, Runs: []*store.Stored{s.run}, Set: d.set, Pieces: s.Pieces,
-			Options: plots.Options{Theme: theme, Footer: "run " + s.Name + " · made by lab " + s.run.Manifest.Lab}}
+			Options: plots.Options{Theme: theme, Width: pageWidth, Footer: "run " + s.Name + " · made by lab " + s.run.Manifest.Lab}}
 		drawn, err := source.Draw(r)
 		if err != nil {
 			return nil, err
@@ -118,11 +129,25 @@ func (s *sweepReport) draw(d drawing) (*figure, error) {
 			return nil, err
 		}
 		if f == nil {
-			f = &figure{name: s.prefix + d.name, title: drawn.Title(), alt: drawn.Description(), data: figureData(drawn)}
+			var csv bytes.Buffer
+			if err := drawn.Table().CSV(&csv); err != nil {
+				return nil, err
+			}
+			f = &figure{name: s.prefix + d.name, title: drawn.Title(), purpose: purpose(d.name), alt: drawn.Description(), data: figureData(drawn), csv: csv.Bytes()}
 		}
 		f.pictures = append(f.pictures, picture{theme.Name, "image/svg+xml", svg.Bytes()})
 	}
 	return f, nil
+}
+
+// purpose is what a figure of the catalogue shows.
+func purpose(name string) string {
+	for _, e := range plots.Catalogue() {
+		if e.Name == name {
+			return e.Purpose
+		}
+	}
+	return ""
 }
 
 const mostData = 200 // rows of the table behind a figure
@@ -130,20 +155,28 @@ const mostData = 200 // rows of the table behind a figure
 // figureData is the table behind a figure.
 func figureData(f *plots.Figure) *grid {
 	t := f.Table()
-	g := &grid{caption: "Data of: " + f.Title()}
-	for i, name := range t.Header {
-		numeric := len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows[:min(len(t.Rows), mostData)], func(r []string) bool { return !looksNumeric(r[i]) })
+	g := numbers("Data of: "+f.Title(), t.Header, t.Rows)
+	if more := len(t.Rows) - len(g.rows); more > 0 {
+		g.note = fmt.Sprintf("The first %s; %s that lab plot -o NAME.csv writes.", plural(len(g.rows), "row"), plural(more, "more row"))
+	}
+	return g
+}
+
+// numbers is a table of the first rows, each as long as the header; columns that
+// hold nothing but numbers there are set as such.
+func numbers(caption string, header []string, rows [][]string) *grid {
+	g := &grid{caption: caption}
+	rows = rows[:min(len(rows), mostData)]
+	for i, name := range header {
+		numeric := len(rows) > 0 && !slices.ContainsFunc(rows, func(r []string) bool { return !looksNumeric(r[i]) })
 		g.head = append(g.head, column{name, numeric})
 	}
-	for _, r := range t.Rows[:min(len(t.Rows), mostData)] {
+	for _, r := range rows {
 		row := words(r...)
 		for i := range row {
 			row[i].text = elide(row[i].text, 200)
 		}
 		g.rows = append(g.rows, row)
-	}
-	if more := len(t.Rows) - len(g.rows); more > 0 {
-		g.note = fmt.Sprintf("%s; lab plot -o NAME.csv writes all.", plural(more, "more row"))
 	}
 	return g
 }

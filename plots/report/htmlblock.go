@@ -46,10 +46,10 @@ type htmlCell struct {
 }
 
 type htmlFigure struct {
-	Title, Alt, Source string
-	Pictures           []htmlPicture
-	Data               *htmlTable
-	Rows               string
+	Title, Alt, Purpose, Source string
+	Number                      int
+	Pictures                    []htmlPicture
+	Data                        *htmlTable
 }
 
 type htmlPicture struct {
@@ -78,13 +78,15 @@ func (r *Report) html() htmlReport {
 	for _, f := range r.facts {
 		h.Facts = append(h.Facts, htmlFact{f.name, f.value})
 	}
+	figures := 0
 	for _, s := range r.sections {
-		h.Sections = append(h.Sections, htmlSection{s.id, s.title, s.level, htmlBlocks(s)})
+		h.Sections = append(h.Sections, htmlSection{s.id, s.title, s.level, htmlBlocks(s, &figures)})
 	}
 	return h
 }
 
-func htmlBlocks(s section) []htmlBlock {
+// htmlBlocks counts the figures of the report.
+func htmlBlocks(s section, figures *int) []htmlBlock {
 	out := make([]htmlBlock, 0, len(s.blocks))
 	for _, b := range s.blocks {
 		h := htmlBlock{Text: b.text, Alert: b.alert, Code: b.code, Folded: b.folded, List: b.list}
@@ -93,12 +95,13 @@ func htmlBlocks(s section) []htmlBlock {
 			h.Table.HideCaption = b.folded == b.table.caption
 		}
 		if f := b.figure; f != nil {
-			h.Figure = &htmlFigure{Title: f.title, Alt: f.alt, Source: f.source}
+			*figures++
+			h.Figure = &htmlFigure{Number: *figures, Title: f.title, Alt: f.alt, Purpose: f.purpose, Source: f.source}
 			for _, p := range f.pictures {
 				h.Figure.Pictures = append(h.Figure.Pictures, htmlPicture{p.theme, p})
 			}
 			if f.data != nil {
-				h.Figure.Data, h.Figure.Rows = htmlGrid(f.data), plural(len(f.data.rows), "row")
+				h.Figure.Data = htmlGrid(f.data)
 				h.Figure.Data.HideCaption = true
 			}
 		}

@@ -60,7 +60,6 @@
 		if (sides.length) panel.append(table("This token", ["distribution", "probability", "rank", "surprisal, bits", "entropy, bits", "support"], sides));
 		if (d.g) panel.append(table("What each stage did", ["stage", "tokens left", "kept mass", "KL(after‖before), bits", "TV", "probability", "rank"], d.g));
 		panel.append(element("p", d.c ? d.c + "." : "No stage cut a token here.", "cut"));
-		panel.hidden = false;
 	};
 	for (const example of document.querySelectorAll(".example")) {
 		const box = example.querySelector(".tokens");
@@ -79,6 +78,8 @@
 			describe(panel, token, at, tokens.length, details[at]);
 		};
 		tokens[0].tabIndex = 0;
+		panel.hidden = false;
+		panel.append(element("p", "Point at a token, or reach it with Tab and the arrow keys.", "note"));
 		box.addEventListener("pointerover", (e) => { const t = e.target.closest(".t"); if (t) show(t); });
 		box.addEventListener("click", (e) => { const t = e.target.closest(".t"); if (t) t.focus(); });
 		box.addEventListener("focusin", (e) => { const t = e.target.closest(".t"); if (t) show(t); });

@@ -135,7 +135,7 @@ func (s *sweepReport) readFailures() error {
 func (s *sweepReport) facts() []pair {
 	m := s.run.Manifest
 	facts := []pair{{"run", s.Name}, {"state", fmt.Sprintf("%s, %s of %s samples", s.state, canvas.Count(s.records), canvas.Count(m.Total()))},
-		{"cells", fmt.Sprintf("%s of %s samples each", canvas.Count(m.Cells), canvas.Count(m.Samples))}}
+		{"cells", plural(m.Cells, "cell") + " of " + plural(m.Samples, "sample")}}
 	if len(m.Axes) > 0 {
 		facts = append(facts, pair{"varies", strings.Join(m.Axes, ", ")})
 	}

@@ -127,9 +127,6 @@ func (s *sweepReport) saysWhich(n int) string {
 	default:
 		text += fmt.Sprintf("the first %d of every cell.", each)
 	}
-	if s.run.Manifest.Ledger {
-		text += " Point at a token, or reach it with Tab and the arrow keys, to see its probability, rank and surprisal under both distributions and what each stage cut."
-	}
 	return text
 }
 
@@ -200,8 +197,8 @@ func viewed(step *trace.Step, sc *scale) viewToken {
 	}
 	for i := range step.Stages {
 		g := &step.Stages[i]
-		t.detail.Stages = append(t.detail.Stages, []string{canvas.Clean(g.Stage), canvas.Count(g.SupportBefore) + " → " + canvas.Count(g.SupportAfter), real4(g.KeptMass), real4(g.KLBits), real4(g.TV),
-			real4(g.ChosenProbBefore) + " → " + real4(g.ChosenProbAfter), canvas.Count(g.ChosenRankBefore) + " → " + canvas.Count(g.ChosenRankAfter)})
+		t.detail.Stages = append(t.detail.Stages, []string{canvas.Clean(g.Stage), canvas.Count(g.SupportBefore) + " → " + canvas.Count(g.SupportAfter), share(g.KeptMass), real4(g.KLBits), real4(g.TV),
+			share(g.ChosenProbBefore) + " → " + share(g.ChosenProbAfter), canvas.Count(g.ChosenRankBefore) + " → " + canvas.Count(g.ChosenRankAfter)})
 	}
 	t.detail.Cut = cut(step.Stages)
 	return t
@@ -216,7 +213,7 @@ func sided(side *trace.Side) []string {
 	if side == nil {
 		return nil
 	}
-	return []string{real4(side.Prob), canvas.Count(side.Rank), real4(side.SurprisalBits), real4(side.EntropyBits), canvas.Count(side.Support)}
+	return []string{share(side.Prob), canvas.Count(side.Rank), real4(side.SurprisalBits), real4(side.EntropyBits), canvas.Count(side.Support)}
 }
 
 // real4 writes a number with four significant digits.
@@ -230,13 +227,28 @@ func real4(r trace.Real) string {
 	return canvas.Significant(float64(r), 4)
 }
 
+// share writes a probability or a mass; as in canvas.Fraction 1 stands for exactly 1
+// alone.
+func share(r trace.Real) string {
+	for n := 4; n < 16 && r < 1; n++ {
+		if text := canvas.Significant(float64(r), n); text != "1" {
+			return text
+		}
+	}
+	return real4(r)
+}
+
 // cut says in words which stages removed how many tokens with how much mass.
 func cut(stages []trace.Stage) string {
 	var parts []string
 	for i := range stages {
 		g := &stages[i]
 		if removed := g.SupportBefore - g.SupportAfter; removed > 0 && g.KeptMass == g.KeptMass {
-			parts = append(parts, fmt.Sprintf("%s cut %s with %s of the mass", canvas.Clean(g.Stage), plural(removed, "token"), canvas.Percent(max(0, 1-float64(g.KeptMass)))))
+			mass := "less than 0.01\u00a0%"
+			if gone := 1 - float64(g.KeptMass); gone >= 1e-4 {
+				mass = canvas.Percent(gone)
+			}
+			parts = append(parts, fmt.Sprintf("%s cut %s with %s of the mass", canvas.Clean(g.Stage), plural(removed, "token"), mass))
 		}
 	}
 	return strings.Join(parts, "; ")
