@@ -81,6 +81,9 @@ func seen(t *testing.T, what, text string) {
 func TestHostileTextStaysText(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		page := written(t, hostileRun(t, plain))
+		if !plain {
+			golden(t, "hostile.html", page) // a browser opens it in .ci/browser
+		}
 		seen(t, "the page", page)
 		known := strings.Fields("html head meta title style body header div button h1 h2 h3 h4 p dl dt dd nav ul li a main section table caption thead tbody tr th td small span i br article script footer details summary pre code")
 		scripts, data := 0, 0

@@ -91,7 +91,17 @@ func vars(t canvas.Theme) string {
 	for i := range levels + 1 {
 		fill := t.Sequential(float64(i) / levels)
 		set(fmt.Sprintf("s%d", i), fill)
-		set(fmt.Sprintf("i%d", i), t.TextOn(fill))
+		set(fmt.Sprintf("i%d", i), textOn(fill))
 	}
 	return b.String()
+}
+
+// textOn returns black or white, whichever is read better on a fill: small words
+// need a contrast of 4.5, more than ink and paper of a theme reach on every level.
+func textOn(fill color.RGBA) color.RGBA {
+	black, white := color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}
+	if canvas.Contrast(black, fill) >= canvas.Contrast(white, fill) {
+		return black
+	}
+	return white
 }

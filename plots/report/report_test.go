@@ -11,6 +11,7 @@ import (
 	"lab/core/measure"
 	"lab/core/results"
 	"lab/core/store"
+	"lab/plots/canvas"
 )
 
 // small is the run of the golden files: it has failures, warnings and a token that
@@ -238,5 +239,24 @@ func TestSizeOfAThousandSamples(t *testing.T) {
 	t.Logf("%d bytes", n)
 	if n > most || n < 100_000 {
 		t.Errorf("%d bytes, want at most %d (and some)", n, most)
+	}
+}
+
+// Words are read on every level of colour (WCAG 2.2, 1.4.3: 4.5:1), and the levels
+// themselves rise with the surprisal.
+func TestTokensCanBeRead(t *testing.T) {
+	for _, theme := range []canvas.Theme{canvas.Light(), canvas.Dark()} {
+		for i := range levels + 1 {
+			fill := theme.Sequential(float64(i) / levels)
+			if got := canvas.Contrast(textOn(fill), fill); !(got >= 4.5) {
+				t.Errorf("%s, level %d: contrast %.2f", theme.Name, i, got)
+			}
+		}
+	}
+	sc := &scale{top: 8}
+	for bits, want := range map[float64]int{0: 0, 0.4: 0, 1: 1, 7.6: 8, 8: 8, 11: 8} {
+		if got := sc.level(bits); got != want {
+			t.Errorf("%g bits are on level %d, want %d", bits, got, want)
+		}
 	}
 }
