@@ -44,6 +44,7 @@ await withBrowser(async (browser) => {
       const narrow = await open(browser, `${name}.html`, { width: 400, height: 800, theme });
       const wide = await narrow.page.evaluate(() => document.documentElement.scrollWidth);
       check(`${name}: 400 px are wide enough, ${theme}`, wide <= 400, `${wide} px`);
+      await narrow.page.locator(".tokens .t").first().focus(); // with its panel filled
       const bad = await accessible(narrow.page);
       check(`${name}: accessible at 400 px, ${theme}`, bad.length === 0, bad.join("\n"));
       await picture(narrow.page, `report-${name}-narrow-${theme}`);
@@ -98,7 +99,7 @@ await withBrowser(async (browser) => {
   check("down goes to the next line", below.at > 0 && below.at < 23, JSON.stringify(below));
   await page.keyboard.press("ArrowUp");
   check("and up back", (await focused()).at === 0);
-  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Tab");
   check("one Tab leaves the tokens", !(await page.evaluate(() => document.activeElement.classList.contains("t"))));
 
   // Numbers of the page are those of lab.
@@ -122,7 +123,12 @@ await withBrowser(async (browser) => {
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   check("paper is light", (await paper()) === "rgb(255, 255, 255)");
   check("paper has no switch, contents and panels", await page.evaluate(() => [".switch", "nav", ".panel"].every((s) => document.querySelector(s).offsetHeight === 0)));
+  await page.evaluate(() => { window.unfolded = 0; addEventListener("beforeprint", () => { window.unfolded = [...document.querySelectorAll("details")].filter((d) => !d.closest("figure")).every((d) => d.open) ? 1 : -1; }); });
   await page.pdf({ path: "grid.pdf", preferCSSPageSize: true, format: "A4" });
+  check("what is folded is printed open", (await page.evaluate(() => window.unfolded)) === 1);
+  check("and folded again", (await page.locator("details[open]").count()) === 0);
+  const over = await page.evaluate(() => { document.body.style.width = "680px"; return [...document.querySelectorAll("table")].filter((t) => t.offsetWidth > 690).map((t) => `${t.caption.textContent} ${t.offsetWidth}`); });
+  check("no table is wider than paper", over.length === 0, over.join("; "));
   const pdf = readFileSync("grid.pdf");
   check("it prints", pdf.subarray(0, 5).toString() === "%PDF-" && pdf.length > 50_000, `${pdf.length} bytes`);
   if (process.env.KEEP) copyFileSync("grid.pdf", join(process.env.KEEP, "report-grid.pdf"));

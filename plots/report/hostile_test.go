@@ -85,7 +85,7 @@ func TestHostileTextStaysText(t *testing.T) {
 			golden(t, "hostile.html", page) // a browser opens it in .ci/browser
 		}
 		seen(t, "the page", page)
-		known := strings.Fields("html head meta title style body header div button h1 h2 h3 h4 p dl dt dd nav ul li a main section table caption thead tbody tr th td small span i br article script footer details summary pre code")
+		known := strings.Fields("html head meta title style body header div button h1 h2 h3 h4 p dl dt dd nav ul li a main section table caption thead tbody tr th td small span i br article script footer details summary pre code wbr")
 		scripts, data := 0, 0
 		elements(t, page, func(n *nethtml.Node) {
 			if !slices.Contains(known, n.Data) {

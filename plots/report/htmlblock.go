@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"lab/plots/canvas"
 )
@@ -35,14 +36,20 @@ type htmlBlock struct {
 
 type htmlTable struct {
 	Caption, Note string
-	Head          []htmlCell
+	Head          []htmlHead
 	Rows          [][]htmlCell
 	HideCaption   bool // it says the summary that it is folded under
 }
 
+// htmlHead is the name of a column in parts, between which a line may break.
+type htmlHead struct {
+	Parts []string
+	Class string
+}
+
 type htmlCell struct {
 	Text, Detail string
-	Numeric      bool
+	Class        string // "n" for numbers, "long" for sentences
 }
 
 type htmlFigure struct {
@@ -121,16 +128,28 @@ func htmlBlocks(s section, figures *int) []htmlBlock {
 func htmlGrid(g *grid) *htmlTable {
 	t := &htmlTable{Caption: g.caption, Note: g.note}
 	for _, c := range g.head {
-		t.Head = append(t.Head, htmlCell{Text: c.name, Numeric: c.numeric})
+		t.Head = append(t.Head, htmlHead{strings.SplitAfter(c.name, "_"), cellClass("", c.numeric)})
 	}
 	for _, r := range g.rows {
 		row := make([]htmlCell, len(r))
 		for i, c := range r {
-			row[i] = htmlCell{c.text, c.detail, g.head[i].numeric}
+			row[i] = htmlCell{c.text, c.detail, cellClass(c.text, g.head[i].numeric)}
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// cellClass says how wide a cell has to be to be read.
+func cellClass(text string, numeric bool) string {
+	const sentence = 32 // characters
+	switch {
+	case numeric:
+		return "n"
+	case len(text) > sentence:
+		return "long"
+	}
+	return ""
 }
 
 func (v *tokenView) html(level int) *htmlTokens {

@@ -107,5 +107,14 @@
 			to.focus();
 		});
 	}
+	// Paper cannot be unfolded: what is folded is printed open, but for the numbers
+	// behind the figures.
+	let folded = [];
+	addEventListener("beforeprint", () => {
+		folded = [...document.querySelectorAll("details:not([open])")].filter((d) => !d.closest("figure"));
+		for (const d of folded) d.open = true;
+	});
+	addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
+
 	root.dataset.ready = "true";
 })();
