@@ -234,7 +234,19 @@ func (s *sweepReport) find(est *results.Estimates) string {
 	default:
 		apart = "; the two intervals overlap"
 	}
-	return fmt.Sprintf("%s runs from %s at %s to %s at %s%s.", name, said(low), s.cellName(est.Cells[low].Cell), said(high), s.cellName(est.Cells[high].Cell), apart)
+	where := func(i int) string {
+		ties := -1
+		for _, c := range est.Cells {
+			if c.Of[first].Value == est.Cells[i].Of[first].Value {
+				ties++
+			}
+		}
+		if ties == 0 {
+			return s.cellName(est.Cells[i].Cell)
+		}
+		return s.cellName(est.Cells[i].Cell) + " and " + plural(ties, "other cell")
+	}
+	return fmt.Sprintf("%s runs from %s at %s to %s at %s%s.", name, said(low), where(low), said(high), where(high), apart)
 }
 
 // cellName names a cell by what the grid varies.
