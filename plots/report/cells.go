@@ -12,7 +12,10 @@ import (
 	"lab/plots/canvas"
 )
 
-const mostCells = 200 // rows of the table of cells
+const (
+	mostCells = 200 // rows of the tables of cells
+	openCells = 40  // of them, before those that are folded
+)
 
 // value writes a setting.
 func value(v any) string {
@@ -112,12 +115,17 @@ func (s *sweepReport) results() error {
 	}
 	g.note = "In brackets the interval; what each measure and its interval is stands below. n is given where a measure is not defined for every sample."
 	if more := len(est.Cells) - len(g.rows); more > 0 {
-		g.note += fmt.Sprintf(" %s are not shown; run.stats in a script has all.", plural(more, "more cell"))
+		g.note += fmt.Sprintf(" Not shown: %s; run.stats in a script has all.", plural(more, "cell"))
 	}
 	if without := s.run.Manifest.Cells - len(est.Cells); without > 0 {
-		g.note += fmt.Sprintf(" %s without a sample.", plural(without, "cell"))
+		g.note += fmt.Sprintf(" Without a sample: %s.", plural(without, "cell"))
 	}
 	blocks := []block{{table: g}, {table: explained(est)}}
+	if len(g.rows) > openCells { // the figures should not lie ten screens below
+		rest := &grid{caption: fmt.Sprintf("Estimates of the other %s", plural(len(g.rows)-openCells, "cell")), head: g.head, rows: g.rows[openCells:]}
+		g.rows = g.rows[:openCells]
+		blocks = []block{{table: g}, {table: rest, folded: rest.caption}, blocks[1]}
+	}
 	if missing != nil {
 		blocks = append(blocks, block{list: missing})
 	}
@@ -253,7 +261,11 @@ func (s *sweepReport) find(est *results.Estimates) string {
 func (s *sweepReport) cellName(cell int) string {
 	var parts []string
 	for _, a := range s.run.Manifest.Axes {
-		parts = append(parts, a+" "+elide(value(s.cells[cell][a]), 40))
+		v := elide(value(s.cells[cell][a]), 40)
+		if strings.ContainsAny(v, " ,") { // its end must be seen in a sentence
+			v = "“" + v + "”"
+		}
+		parts = append(parts, a+" "+v)
 	}
 	if parts == nil {
 		return "cell " + strconv.Itoa(cell)

@@ -128,7 +128,7 @@ func htmlBlocks(s section, figures *int) []htmlBlock {
 func htmlGrid(g *grid) *htmlTable {
 	t := &htmlTable{Caption: g.caption, Note: g.note}
 	for _, c := range g.head {
-		t.Head = append(t.Head, htmlHead{strings.SplitAfter(c.name, "_"), cellClass("", c.numeric)})
+		t.Head = append(t.Head, htmlHead{broken(c.name), cellClass("", c.numeric)})
 	}
 	for _, r := range g.rows {
 		row := make([]htmlCell, len(r))
@@ -138,6 +138,15 @@ func htmlGrid(g *grid) *htmlTable {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// broken splits a long name of a column where a line may break.
+func broken(name string) []string {
+	const short = 12 // characters
+	if len(name) <= short {
+		return []string{name}
+	}
+	return strings.SplitAfter(name, "_")
 }
 
 // cellClass says how wide a cell has to be to be read.

@@ -150,6 +150,7 @@ func TestWhatARunLacksIsSaid(t *testing.T) {
 		{"one sample", made{cells: 1, samples: 1, tokens: 5}, Options{Examples: 2, Measures: []string{"length_tokens"}}, []string{"nothing tells how far others would lie"}},
 		{"no tokens", made{cells: 2, samples: 2, tokens: 0}, Options{Examples: 2}, []string{"0 tokens"}},
 		{"an own finding", made{cells: 2, samples: 2, tokens: 4}, Options{Title: "Of <heat>", Finding: "It is warm."}, []string{"Of &lt;heat&gt;", "It is warm."}},
+		{"many cells", made{cells: mostCells + 3, samples: 1, tokens: 3}, Options{Figures: []string{None}}, []string{"Estimates of the other 160 cells", "Not shown: 3 cells"}},
 		{"long texts", made{cells: 1, samples: 1, tokens: mostTokens + 7}, Options{Examples: 1, Figures: []string{None}}, []string{"7 more tokens, not shown."}},
 	}
 	for _, row := range rows {
