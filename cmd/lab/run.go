@@ -210,7 +210,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 		}
 	}}
 	printed := &printed{out: cmd.OutOrStdout(), path: filepath.Join(folder, outputFile)}
-	defer printed.close()
+	defer func() { _ = printed.close() }() // on a way out that failed already
 	runner, err := script.New(script.Config{
 		Modules: scriptModules(env, figures, tables, cmd.ErrOrStderr()),
 		Out:     printed,

@@ -206,17 +206,14 @@ func (s *sweepReport) costs() error {
 	if summed, err = summed.Sort(table.Key{Column: "cell"}); err != nil {
 		return err
 	}
-	g, err := tableOf(summed, "Cost of the samples, summed over each cell", mostCells, func(v float64) string { return canvas.Significant(v, 4) })
-	if err != nil {
-		return err
-	}
+	g := tableOf(summed, "Cost of the samples, summed over each cell", mostCells, func(v float64) string { return canvas.Significant(v, 4) })
 	g.note = strings.TrimSpace("Measured, so another run has others. flops counts 2 per multiply-add; cache_bytes is the most held, decode_batch the mean over samples. " + g.note)
 	s.add("cost", "Cost", block{table: g})
 	return nil
 }
 
 // tableOf shows the first rows of a table; format writes floats.
-func tableOf(t *table.Table, caption string, most int, format func(float64) string) (*grid, error) {
+func tableOf(t *table.Table, caption string, most int, format func(float64) string) *grid {
 	g := &grid{caption: caption}
 	for _, c := range t.Columns() {
 		kind := c.Column.Type()
@@ -243,7 +240,7 @@ func tableOf(t *table.Table, caption string, most int, format func(float64) stri
 	if more := t.Rows() - n; more > 0 {
 		g.note = plural(more, "more row") + "."
 	}
-	return g, nil
+	return g
 }
 
 // provenance is who made the run with what.
@@ -276,7 +273,7 @@ func usedBlocks(used experiment.Record) []block {
 		default:
 			digest += ", at the end " + m.DigestEnd
 		}
-		models.rows = append(models.rows, words(m.Ref, m.Name, m.Architecture, canvas.Count(int(m.Parameters)), canvas.Count(int(m.WeightBytes)), map[bool]string{true: "yes", false: "no"}[m.Deterministic],
+		models.rows = append(models.rows, words(m.Ref, m.Name, m.Architecture, count(m.Parameters), count(m.WeightBytes), map[bool]string{true: "yes", false: "no"}[m.Deterministic],
 			digest, strings.Join(m.Settings, ", ")))
 	}
 	plugins := &grid{caption: "Plugins", head: columns("plugin", "version", "built in", "#restarts", "SHA-256 of the executable")}
@@ -290,6 +287,14 @@ func usedBlocks(used experiment.Record) []block {
 		}
 	}
 	return blocks
+}
+
+// count is canvas.Count of numbers that an int of 32 bits may not hold.
+func count(n int64) string {
+	if int64(int(n)) != n {
+		return strconv.FormatInt(n, 10)
+	}
+	return canvas.Count(int(n))
 }
 
 // flat writes an object of JSON as name = value, sorted.

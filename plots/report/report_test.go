@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"lab/core/measure"
 	"lab/core/results"
 	"lab/core/store"
+	"lab/core/trace"
 	"lab/plots/canvas"
 )
 
@@ -226,6 +228,41 @@ func TestFormatsOfFiles(t *testing.T) {
 		if _, err := r.Save(filepath.Join(dir, name)); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: got %v, want a usage error", name, err)
 		}
+	}
+}
+
+// Numbers that are not finite, and those that only look like 1, are said as what
+// they are.
+func TestNumbersOfATokenAreHonest(t *testing.T) {
+	inf, nan := trace.Real(math.Inf(1)), trace.Real(math.NaN())
+	sc := &scale{top: 8}
+	rows := []struct {
+		name       string
+		step       trace.Step
+		bits       string
+		level      int
+		model, cut string
+	}{
+		{"no distribution is known", trace.Step{Piece: []byte("x")}, "n/a", -1, "", ""},
+		{"probability 0", trace.Step{Piece: []byte("x"), Model: &trace.Side{Prob: 0, SurprisalBits: inf, EntropyBits: 1, Support: 2}}, "∞", -1, "0 0 ∞ 1 2", ""},
+		{"undefined", trace.Step{Piece: []byte("x"), Model: &trace.Side{Prob: nan, SurprisalBits: nan, Rank: 1, EntropyBits: nan, Support: 2}}, "n/a", -1, "n/a 1 n/a n/a 2", ""},
+		{"certain", trace.Step{Piece: []byte("x"), Model: &trace.Side{Prob: 1, SurprisalBits: trace.Real(math.Copysign(0, -1)), Rank: 1, Support: 1}}, "0.0", 0, "1 1 0 0 1", ""},
+		{"almost certain", trace.Step{Piece: []byte("x"), Model: &trace.Side{Prob: 0.99999999, SurprisalBits: 1.4427e-8, Rank: 1, EntropyBits: 2e-7, Support: 9}}, "0.0", 0, "0.99999999 1 1.443e-8 2e-7 9", ""},
+		{"a token without bytes", trace.Step{Model: &trace.Side{Prob: 0.25, SurprisalBits: 2, Rank: 1234, EntropyBits: 2, Support: 262144}}, "2.0", 2, "0.25 1,234 2 2 262,144", ""},
+		{"a cut of next to nothing", trace.Step{Piece: []byte("x"), Stages: []trace.Stage{{Stage: "top_p", SupportBefore: 9, SupportAfter: 8, KeptMass: 1}}}, "n/a", -1, "", "top_p cut 1 token with less than 0.01\u00a0% of the mass"},
+		{"two cuts", trace.Step{Piece: []byte("x"), Stages: []trace.Stage{{Stage: "top_k", SupportBefore: 9, SupportAfter: 5, KeptMass: 0.75}, {Stage: "temperature", SupportBefore: 5, SupportAfter: 5, KeptMass: 1}, {Stage: "top_p", SupportBefore: 5, SupportAfter: 3, KeptMass: 0.5}}},
+			"n/a", -1, "", "top_k cut 4 tokens with 25\u00a0% of the mass; top_p cut 2 tokens with 50\u00a0% of the mass"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			got := viewed(&row.step, sc)
+			if got.bits != row.bits || got.level != row.level || strings.Join(got.detail.Model, " ") != row.model || got.detail.Cut != row.cut {
+				t.Errorf("got %q on level %d, %q, %q", got.bits, got.level, strings.Join(got.detail.Model, " "), got.detail.Cut)
+			}
+		})
+	}
+	if got := viewed(&trace.Step{}, sc).shown; got != "∅" {
+		t.Errorf("a token without bytes is shown as %q", got)
 	}
 }
 

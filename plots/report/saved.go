@@ -37,7 +37,7 @@ func (s *scriptReport) figures() error {
 	for i, f := range list {
 		blocks = append(blocks, s.figure(f, i+1)...)
 	}
-	s.add("figures", "Figures", 2, blocks...)
+	s.add("figures", "Figures", blocks...)
 	return nil
 }
 
@@ -176,12 +176,9 @@ func (s *scriptReport) tables() error {
 			blocks = append(blocks, block{list: []string{name + " cannot be read: " + err.Error()}})
 			continue
 		}
-		g, err := tableOf(t, fmt.Sprintf("%s: %s, %s", name, plural(t.Rows(), "row"), plural(len(t.Names()), "column")), mostRows, func(v float64) string { return canvas.Significant(v, 6) })
-		if err != nil {
-			return err
-		}
+		g := tableOf(t, fmt.Sprintf("%s: %s, %s", name, plural(t.Rows(), "row"), plural(len(t.Names()), "column")), mostRows, func(v float64) string { return canvas.Significant(v, 6) })
 		blocks = append(blocks, block{table: g})
 	}
-	s.add("tables", "Tables", 2, blocks...)
+	s.add("tables", "Tables", blocks...)
 	return nil
 }

@@ -148,9 +148,9 @@ func (s *scriptReport) read(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-func (s *scriptReport) add(id, title string, level int, blocks ...block) {
+func (s *scriptReport) add(id, title string, blocks ...block) {
 	if len(blocks) > 0 {
-		s.sections = append(s.sections, section{id: id, title: title, level: level, blocks: blocks})
+		s.sections = append(s.sections, section{id: id, title: title, level: 2, blocks: blocks})
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *scriptReport) printed() error {
 	}
 	text, err := s.readPrinted()
 	if err != nil {
-		s.add("output", "What it printed", 2, block{alert: "It cannot be read: " + err.Error()})
+		s.add("output", "What it printed", block{alert: "It cannot be read: " + err.Error()})
 		return nil
 	}
 	blocks := []block{{code: strings.TrimRight(text, "\n")}}
@@ -193,7 +193,7 @@ func (s *scriptReport) printed() error {
 		blocks = []block{{code: cut}, {text: fmt.Sprintf("The first %s of its bytes; all are in %s.", canvas.Count(mostPrinted), s.record.Output)}}
 	}
 	if strings.TrimSpace(text) != "" {
-		s.add("output", "What it printed", 2, blocks...)
+		s.add("output", "What it printed", blocks...)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (s *scriptReport) sweeps() error {
 		dir := s.place(path)
 		run, err := store.Open(dir)
 		if err != nil {
-			s.add(fmt.Sprintf("sweep%d", i+1), "Sweep "+filepath.Base(path), 2, block{alert: "It cannot be read: " + err.Error()})
+			s.add(fmt.Sprintf("sweep%d", i+1), "Sweep "+filepath.Base(path), block{alert: "It cannot be read: " + err.Error()})
 			continue
 		}
 		o := s.Options
@@ -232,7 +232,7 @@ func (s *scriptReport) sweeps() error {
 		for _, a := range r.alerts() {
 			blocks = append(blocks, block{alert: a})
 		}
-		s.add(fmt.Sprintf("sweep%d", i+1), "Sweep "+r.name, 2, append(blocks, block{table: about})...)
+		s.add(fmt.Sprintf("sweep%d", i+1), "Sweep "+r.name, append(blocks, block{table: about})...)
 		s.sections = append(s.sections, r.sections...)
 		if s.finding == "" {
 			s.finding = r.finding
@@ -264,7 +264,7 @@ func (s *scriptReport) reproduce() error {
 	for _, x := range r.Sources {
 		sources.rows = append(sources.rows, words(x.Path, x.SHA256))
 	}
-	s.add("reproduce", "Reproduce this", 2, block{code: command}, block{table: sources})
+	s.add("reproduce", "Reproduce this", block{code: command}, block{table: sources})
 	if len(r.Settings) == 0 {
 		return nil
 	}
@@ -276,19 +276,19 @@ func (s *scriptReport) reproduce() error {
 		}
 		g.rows = append(g.rows, words(k, elide(value(r.Settings[k]), 400), origin))
 	}
-	s.add("settings", "Settings", 2, block{table: g})
+	s.add("settings", "Settings", block{table: g})
 	return nil
 }
 
 // provenance is what the script used, besides what its sweeps say.
 func (s *scriptReport) provenance() error {
-	s.add("chains", "Effective chains", 2, chainBlocks(s.record.Chains)...)
+	s.add("chains", "Effective chains", chainBlocks(s.record.Chains)...)
 	blocks := usedBlocks(s.record.Record)
 	if w := s.record.Warnings; len(w) > 0 {
 		blocks = append(blocks, block{text: "Warnings:"}, block{list: slices.Clone(w)})
 	}
 	m := s.record.Machine
 	blocks = append(blocks, block{text: fmt.Sprintf("Made by lab %s, %s, on %s/%s with %s.", s.record.Lab, m.Go, m.OS, m.Arch, plural(m.CPUs, "CPU"))})
-	s.add("provenance", "Models, plugins and versions", 2, blocks...)
+	s.add("provenance", "Models, plugins and versions", blocks...)
 	return nil
 }

@@ -18,14 +18,14 @@ const (
 
 // tokenView is one sample, token by token.
 type tokenView struct {
-	id            string
-	title, about  string
-	prompt        string
-	stop, more    string
-	tokens        []viewToken
-	known         bool // steps were recorded
-	cell, sample  int
-	first, length int
+	id           string
+	title, about string
+	prompt       string
+	stop, more   string
+	tokens       []viewToken
+	known        bool // steps were recorded
+	cell, sample int
+	length       int
 }
 
 // viewToken is a token as it is shown, and what is known about it.
