@@ -144,6 +144,9 @@ func isNumber(v any) bool {
 // estimated writes a value, its interval, and n where it is not that of the cell.
 func estimated(e measure.Estimate, samples int) cell {
 	c := cell{text: digits(e.Value)}
+	if e.Method == "none" && e.Value == math.Trunc(e.Value) && math.Abs(e.Value) < 1e15 { // a count
+		c.text = count(int64(e.Value))
+	}
 	if interval := interval(e); interval != "" {
 		c.detail = interval
 	}
@@ -178,7 +181,7 @@ func explained(est *results.Estimates) *grid {
 		for _, c := range est.Cells {
 			e := c.Of[i]
 			n, missing = n+e.N, missing+e.Missing
-			methods, levels = add(methods, e.Method), add(levels, strconv.FormatFloat(100*e.Level, 'g', 6, 64)+" %")
+			methods, levels = add(methods, methodWords(e.Method)), add(levels, strconv.FormatFloat(100*e.Level, 'g', 6, 64)+" %")
 			if e.Note != "" {
 				notes = add(notes, e.Note)
 				counts[e.Note]++
@@ -193,6 +196,19 @@ func explained(est *results.Estimates) *grid {
 		g.rows = append(g.rows, words(m.Name, m.Doc, strings.Join(methods, ", "), strings.Join(levels, ", "), canvas.Count(n), strings.Join(notes, "; ")))
 	}
 	return g
+}
+
+// methodWords says what a method of intervals is.
+func methodWords(method string) string {
+	words := map[string]string{
+		measure.MethodT: "Student's t", measure.MethodBootstrap: "percentiles of resampled values", measure.MethodBCa: "bias-corrected and accelerated",
+		measure.MethodWilson: "Wilson's score", measure.MethodExact: "Clopper–Pearson", measure.MethodJackknife: "leaving out one sample at a time",
+		"esty": "Esty 1983", "chao": "Chao 1987", "none": "a count of what is there",
+	}[method]
+	if words == "" {
+		return method
+	}
+	return method + " (" + words + ")"
 }
 
 func add(list []string, s string) []string {
