@@ -243,7 +243,7 @@ func TestAHostileFolderOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(dir, "run.json", `{"schema": "lab/run/1", "script": "a'; rm -rf /", "outcome": "script", "error": "<b>no</b>", "set": {"k": "$(reboot)"}, "settings": {"k": "<i>v</i>"}, "output": "printed.txt", "figures": `+string(names)+`, "tables": ["bad.csv", "`+filepath.Join(outside, "secret.csv")+`"], "sweeps": ["`+outside+`"]}`)
+	write(dir, "run.json", `{"schema": "lab/run/1", "script": "a'; rm -rf /", "outcome": "script", "error": "<b>no</b>\u202e", "set": {"k": "$(reboot)"}, "settings": {"k": "<i>v</i>"}, "output": "printed.txt", "figures": `+string(names)+`, "tables": ["bad.csv", "`+filepath.Join(outside, "secret.csv")+`"], "sweeps": ["`+outside+`", "runs/<i>s\u202e"]}`)
 	r, err := Script(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestAHostileFolderOfAScript(t *testing.T) {
 			if !strings.HasPrefix(attribute(n, "src"), "data:image/svg+xml;base64,") || attribute(n, "alt") != "d‹202E›" {
 				t.Errorf("an image is %.60q, %q", attribute(n, "src"), attribute(n, "alt"))
 			}
-		case "svg", "b", "iframe", "object":
+		case "svg", "b", "i", "iframe", "object":
 			t.Errorf("there is an element <%s>", n.Data)
 		}
 	})
@@ -268,7 +268,7 @@ func TestAHostileFolderOfAScript(t *testing.T) {
 	if strings.Contains(page, ">secret<") {
 		t.Error("a file outside the folder is shown")
 	}
-	for _, want := range []string{"page.svg is no SVG", "no.png is no PNG", "link.svg cannot be read", "gone.svg cannot be read", "bad.csv cannot be read", "x was saved as x.pdf",
+	for _, want := range []string{"page.svg is no SVG", "no.png is no PNG", "link.svg cannot be read", "gone.svg cannot be read", "bad.csv cannot be read", "x was saved as x.pdf", ">Sweep &lt;i&gt;s‹202E›</h2>",
 		"lab run &#39;a&#39;\\&#39;&#39;; rm -rf /&#39; --seed 0 --set &#39;k=$(reboot)&#39;", "&lt;i&gt;v&lt;/i&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

@@ -76,7 +76,7 @@ func stored(t testing.TB, m made) *store.Stored {
 	}
 	session := store.Session{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seconds: 1.5, Host: "here", PID: 7, Outcome: "complete", Finished: m.cells * m.samples, Usage: json.RawMessage(`{"prefill_tokens": 5}`)}
 	if m.warning != "" {
-		session.Warnings = []string{m.warning}
+		session.Warnings, session.Error = []string{m.warning}, m.warning
 	}
 	if !m.unfinished {
 		if _, err := r.Finish(); err != nil {
