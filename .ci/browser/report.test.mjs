@@ -25,7 +25,7 @@ r.stats(["distinct_2"]).save("stats.csv")
 lab("sweep", "grid.yaml");
 lab("report", "grid", "-o", "grid.html");
 lab("report", "study.tengo", "-o", "study.html");
-copyFileSync(join(process.env.ROOT, "plots/report/testdata/golden/hostile.html"), "hostile.html");
+copyFileSync(join(process.env.TREE, "plots/report/testdata/golden/hostile.html"), "hostile.html");
 
 const bytes = statSync("grid.html").size;
 check("a run of 1,000 samples is under 5 MB", bytes < 5e6, `${bytes} bytes`);
