@@ -65,11 +65,11 @@ type htmlPicture struct {
 }
 
 type htmlTokens struct {
-	ID, Title, About, Prompt, Stop, More, Note string
-	Known                                      bool
-	Tokens                                     []htmlToken
-	Details                                    []tokenDetail
-	Level                                      int
+	ID, Title, About, Prompt, Stop, More string
+	Known                                bool
+	Tokens                               []htmlToken
+	Details                              []tokenDetail
+	Level                                int
 }
 
 type htmlToken struct {

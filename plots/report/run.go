@@ -186,8 +186,8 @@ func plural(n int, noun string) string {
 	return canvas.Count(n) + " " + noun + "s"
 }
 
-// usage says whether an error is one of settings, so that what nobody asked for by
-// name can be left out.
+// refused reports whether an error says that the run does not allow something, so
+// that what nobody asked for by name can be left out, and why can be said.
 func refused(err error) bool {
 	var e *fault.Error
 	return errors.As(err, &e) && (e.Kind == fault.Usage || e.Kind == fault.Data)
