@@ -43,7 +43,7 @@
   function choose(id, how) {
     path.push(id);
     show();
-    $("said").textContent = how + " “" + data.tokens[id] + "” (token " + id + ")." + (rowOf() ? "" : " This file carries no scores after it: undo, or run the command below.");
+    $("said").textContent = how + " “" + data.tokens[id] + "” (token " + id + ")." + (rowOf() ? "" : " This file carries no scores after it; undo leads back.");
   }
 
   function buildChain() {
