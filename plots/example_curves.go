@@ -50,7 +50,7 @@ func exampleZipf() ZipfData {
 // given length; 0 never loops. The ids come from a fixed recurrence.
 func loopingText(n, after, period, salt int) []int32 {
 	out := make([]int32, n)
-	state := uint32(salt*2654435761 + 12345)
+	state := uint32(salt)*2654435761 + 12345
 	for i := range out {
 		state = state*1664525 + 1013904223
 		out[i] = int32(state >> 27) // 32 different tokens
