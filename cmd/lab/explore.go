@@ -6,131 +6,181 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"lab/core/dist"
+	"lab/core/chain"
 	"lab/core/experiment"
 	"lab/core/fault"
-	"lab/core/generate"
+	"lab/core/plugin/param"
+	"lab/core/plugin/sampler"
 	"lab/plots/explore"
 )
 
 const opExplore = "lab explore"
 
-// exploreLimit is how many bytes of scores a page may carry: base64 makes a
-// third more of them, and a browser reads that in about a second.
-const exploreLimit = 64 << 20
+type exploreFlags struct {
+	model, out           string
+	chain                string
+	breadth, depth, head int
+	list                 int
+	seed                 uint64
+	serve                bool
+	port                 int
+}
 
 func exploreCommand(s *settings) *cobra.Command {
-	var ref, out string
-	var breadth, depth, list int
-	var seed uint64
+	x := &exploreFlags{}
 	cmd := &cobra.Command{
 		Use:   "explore PROMPT",
-		Short: "Write a page on which the chain can be changed and the text stepped forward",
-		Long: `Writes one HTML file that needs nothing else: the next-token distribution after
-PROMPT, controls for the stages of a chain, what each stage did, and a draw that
-gives the same token as lab next and lab run under the same seed. The file
-carries every score of the prompt and of its likeliest continuations, --breadth
-at each of --depth steps, 4 bytes a token; it says so where a step leaves them.`,
+		Short: "Make a page on which the chain can be changed and the text stepped forward",
+		Long: `Makes a page in a browser: the next-token distribution after PROMPT, controls for
+the stages of a chain and their order, what each stage did (the ledger), and a
+draw that gives the same token as lab next and lab generate under the same seed.
+
+Without --serve the page is one HTML file that needs nothing else. It carries the
+scores of the prompt and of its likeliest continuations, --breadth at each of
+--depth steps: 4 bytes a token and context, and a third more as text. It says so
+where a step leaves them. --head N carries the N likeliest tokens of each context
+and the mass of the others, for models of large vocabularies: what then cannot be
+known, a temperature over all tokens for instance, is refused and not guessed.
+
+With --serve the page asks the model for every step. The server answers on
+127.0.0.1 only, to the page that it gave out under an address with a secret; it
+ends on Ctrl-C.`,
 		Example: `  lab explore "The weather today is"
-  lab explore "The weather today is" -o weather.html --breadth 4 --depth 1`,
+  lab explore "The weather today is" -o weather.html --chain "temperature:1.2 | top_p:0.9"
+  lab explore "Anna has a" --model grammar --serve`,
 		Args: oneArg("one prompt", `lab explore "The weather today is"`),
 	}
 	f := cmd.Flags()
-	f.StringVarP(&ref, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")
-	f.StringVarP(&out, "out", "o", "explore.html", "file to write")
-	f.IntVar(&breadth, "breadth", 3, "continuations carried after each context, the likeliest first")
-	f.IntVar(&depth, "depth", 2, "steps after the prompt for which scores are carried")
-	f.IntVarP(&list, "top", "n", 20, "how many tokens to list, the likeliest under the model first")
-	f.Uint64Var(&seed, "seed", 0, "run seed with which the page opens")
+	f.StringVarP(&x.model, "model", "m", experiment.DefaultModel, "model: a name from lab model list, or the path of a GGUF file")
+	f.StringVarP(&x.chain, "chain", "c", "", "chain with which the page opens: any of "+strings.Join(explore.Stages(), ", ")+", each with its one value")
+	f.StringVarP(&x.out, "out", "o", "explore.html", "file to write")
+	f.IntVar(&x.breadth, "breadth", 3, "continuations carried after each context, the likeliest first")
+	f.IntVar(&x.depth, "depth", 2, "steps after the prompt for which scores are carried")
+	f.IntVar(&x.head, "head", 0, "carry so many tokens of each context, the likeliest, and the mass of the others; 0 carries all")
+	f.IntVarP(&x.list, "top", "n", 20, "how many tokens to list, the likeliest under the model first")
+	f.Uint64Var(&x.seed, "seed", 0, "run seed with which the page opens")
+	f.BoolVar(&x.serve, "serve", false, "serve the page on this machine and ask the model for every step, until Ctrl-C")
+	f.IntVar(&x.port, "port", 0, "with --serve: port to listen on; 0 takes a free one")
 	s.pluginFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if breadth < 1 || depth < 0 {
-			return fault.New(fault.Usage, opExplore, "", "--breadth %d --depth %d", breadth, depth).Fix("use a breadth of at least 1 and a depth of at least 0")
+		if err := x.check(cmd); err != nil {
+			return err
+		}
+		if x.serve {
+			return x.runServer(s, cmd, args[0])
 		}
 		return s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
-			m, err := session.Model(ctx, ref, nil)
-			if err != nil {
-				return err
-			}
-			p := &explore.Page{Prompt: []byte(args[0]), Model: m.Info().Name, Seed: seed, List: list,
-				Line: "lab next " + explore.Quote(args[0]) + " --model " + explore.Quote(ref)}
-			for id := range int32(m.Info().VocabSize) {
-				p.Pieces = append(p.Pieces, m.Piece(id))
-			}
-			if p.Nodes, err = exploreTree(ctx, m, p.Prompt, breadth, depth); err != nil {
-				return err
-			}
-			var page bytes.Buffer
-			if err := explore.Write(&page, p); err != nil {
-				return err
-			}
-			if err := os.WriteFile(out, page.Bytes(), 0o644); err != nil {
-				return fault.Wrap(err, fault.Data, opExplore, out)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s: %d contexts, %d bytes\n", out, len(p.Nodes), page.Len())
-			return nil
+			return x.write(ctx, s, session, cmd, args[0])
 		}, nil)
 	}
 	return cmd
 }
 
-// exploreTree returns the scores of the prompt and of its likeliest
-// continuations, breadth first.
-func exploreTree(ctx context.Context, m *experiment.Model, prompt []byte, breadth, depth int) ([]explore.Node, error) {
-	contexts, level := 1, 1
-	for range depth {
-		level *= breadth
-		contexts += level
-		if contexts > exploreLimit/(4*m.Info().VocabSize) {
-			return nil, fault.New(fault.Limit, opExplore, "", "--breadth %d --depth %d carry more than %d bytes of scores", breadth, depth, exploreLimit).
-				Fix("choose a smaller breadth or depth")
+// check refuses values and flags that do not belong together.
+func (x *exploreFlags) check(cmd *cobra.Command) error {
+	if x.breadth < 1 || x.depth < 0 || x.head < 0 {
+		return fault.New(fault.Usage, opExplore, "", "--breadth %d --depth %d --head %d", x.breadth, x.depth, x.head).
+			Fix("use a breadth of at least 1, a depth and a head of at least 0")
+	}
+	if x.port < 0 || x.port > 65535 {
+		return fault.New(fault.Usage, opExplore, "", "--port %d is no port", x.port).Fix("use one from 1 to 65535, or 0 for a free one")
+	}
+	others, fix := []string{"port"}, "add --serve"
+	if x.serve {
+		others, fix = []string{"out", "breadth", "depth", "head"}, "leave it out: with --serve no file is written, and the model is asked for every step"
+	}
+	for _, name := range others {
+		if cmd.Flags().Changed(name) {
+			return fault.New(fault.Usage, opExplore, "", "--%s has no meaning here", name).Fix("%s", fix)
 		}
 	}
-	root, err := m.Root(ctx, nil, prompt)
+	return nil
+}
+
+// write writes the page as a file.
+func (x *exploreFlags) write(ctx context.Context, s *settings, session *experiment.Session, cmd *cobra.Command, prompt string) error {
+	p, m, err := x.page(ctx, s, session, prompt)
+	if err != nil {
+		return err
+	}
+	if p.Nodes, err = exploreTree(ctx, m, p.Prompt, x.breadth, x.depth, x.head); err != nil {
+		return err
+	}
+	var page bytes.Buffer
+	if err := explore.Write(&page, p); err != nil {
+		return err
+	}
+	if err := os.WriteFile(x.out, page.Bytes(), 0o644); err != nil {
+		return fault.Wrap(err, fault.Data, opExplore, x.out)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s: %d contexts, %d bytes\n", x.out, len(p.Nodes), page.Len())
+	return nil
+}
+
+// page returns a page without contexts, and its model.
+func (x *exploreFlags) page(ctx context.Context, s *settings, session *experiment.Session, prompt string) (*explore.Page, *experiment.Model, error) {
+	p := &explore.Page{Prompt: []byte(prompt), Seed: x.seed, List: x.list, Flags: "--model " + explore.Quote(x.model)}
+	for _, given := range s.modelSet {
+		p.Flags += " --model-set " + explore.Quote(given)
+	}
+	catalog := session.Catalog(ctx)
+	for _, name := range explore.Stages() {
+		offer, err := catalog.Sampler(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Samplers = append(p.Samplers, offer.Declaration)
+	}
+	var err error
+	if p.Chain, err = exploreChain(ctx, session, x.chain); err != nil {
+		return nil, nil, err
+	}
+	m, err := session.Model(ctx, x.model, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Model, p.Pieces, p.End = m.Info().Name, m.Pieces(), m.Info().EndOfText
+	return p, m, nil
+}
+
+// exploreChain returns the stages of a chain that the page can compute.
+func exploreChain(ctx context.Context, session *experiment.Session, text string) ([]explore.Setting, error) {
+	c, err := session.Chain(ctx, text, "flag --chain")
 	if err != nil {
 		return nil, err
 	}
-	var nodes []explore.Node
-	type open struct {
-		branch *generate.Branch
-		path   []int32
+	refuse := func(s chain.Stage, what string, args ...any) error {
+		return fault.New(fault.Usage, opExplore, "--chain", "stage %s: "+what, append([]any{fault.Quote(s.Name, 60)}, args...)...).
+			Fix("the page has %s, each with its one value, and the draw; lab next shows any chain", strings.Join(explore.Stages(), ", "))
 	}
-	queue := []open{{branch: root}}
-	defer func() {
-		for _, o := range queue {
-			o.branch.Drop()
+	var out []explore.Setting
+	for i, s := range c.Stages {
+		if i == len(c.Stages)-1 && s.Name == chain.DefaultSelector {
+			break
 		}
-	}()
-	for len(queue) > 0 {
-		at := queue[0]
-		if err := generate.Grow(ctx, nil, at.branch); err != nil {
-			return nil, err
+		if !slices.Contains(explore.Stages(), s.Name) || s.Declaration.Kind != sampler.Reshape {
+			return nil, refuse(s, "the page cannot compute it")
 		}
-		row := at.branch.Row()
-		if !row.Dense() {
-			return nil, fault.New(fault.Data, opExplore, m.Ref, "the backend does not list every token, which the page needs").Fix("use a local model")
-		}
-		nodes = append(nodes, explore.Node{Path: at.path, Scores: slices.Clone(row.Values)})
-		if len(at.path) < depth && !at.branch.Ended() {
-			d, err := dist.NewModel(&row)
-			if err != nil {
-				return nil, err
-			}
-			best, _ := d.Top(breadth)
-			for _, e := range best {
-				child, err := at.branch.Fork(ctx)
-				if err != nil {
-					return nil, err
-				}
-				child.Append(e.ID)
-				queue = append(queue, open{branch: child, path: append(slices.Clone(at.path), e.ID)})
+		for _, v := range s.Values[1:] {
+			if v.Origin != param.DefaultOrigin {
+				return nil, refuse(s, "the page has no setting %s", v.Name)
 			}
 		}
-		at.branch.Drop()
-		queue = queue[1:]
+		set := explore.Setting{Name: s.Name}
+		switch v := s.Values[0].Value.(type) {
+		case float64:
+			set.Value = v
+		case int64:
+			set.Value = float64(v)
+		}
+		if slices.ContainsFunc(out, func(o explore.Setting) bool { return o.Name == s.Name }) {
+			return nil, refuse(s, "it is there twice")
+		}
+		out = append(out, set)
 	}
-	return nodes, nil
+	return out, nil
 }

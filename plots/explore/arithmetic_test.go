@@ -1,58 +1,88 @@
 package explore
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/dop251/goja"
 
-	"lab/core/chain"
-	"lab/core/dist"
-	"lab/core/plugin/sampler"
+	"lab/core/dist/vec"
 	"lab/core/seed"
-	"lab/plugins/samplers"
 )
 
-// engine runs the page's arithmetic.
-func engine(t *testing.T) *goja.Runtime {
+// engine runs the page's arithmetic, and defines a function of the test's own.
+func engine(t *testing.T, function string) func(args ...any) any {
 	t.Helper()
 	vm := goja.New()
-	if _, err := vm.RunString(arithmetic + "\n;globalThis.lab = lab;"); err != nil {
+	if _, err := vm.RunString(arithmetic()); err != nil {
 		t.Fatal(err)
 	}
-	return vm
-}
-
-func eval(t *testing.T, vm *goja.Runtime, format string, args ...any) goja.Value {
-	t.Helper()
-	v, err := vm.RunString(fmt.Sprintf(format, args...))
+	v, err := vm.RunString("(" + function + ")")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v
+	call, _ := goja.AssertFunction(v)
+	return func(args ...any) any {
+		t.Helper()
+		values := make([]goja.Value, len(args))
+		for i, a := range args {
+			values[i] = vm.ToValue(a)
+		}
+		out, err := call(goja.Undefined(), values...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Export()
+	}
 }
 
-// array writes bytes as a script does.
-func array(b []byte) string {
-	return "[" + strings.Trim(strings.ReplaceAll(fmt.Sprint(b), " ", ","), "[]") + "]"
+func floats(t *testing.T, v any) []float64 {
+	t.Helper()
+	list, ok := v.([]any)
+	if !ok {
+		t.Fatalf("the page answers %T", v)
+	}
+	out := make([]float64, len(list))
+	for i, x := range list {
+		switch x := x.(type) {
+		case int64:
+			out[i] = float64(x)
+		case float64:
+			out[i] = x
+		default:
+			t.Fatalf("number %d is %T", i, x)
+		}
+	}
+	return out
 }
 
 func TestUniformsAreTheCores(t *testing.T) {
-	vm := engine(t)
+	uniform := engine(t, "(seed, prompt, step) => lab.uniform(BigInt(seed), Array.from(prompt), step)")
 	prompts := [][]byte{nil, []byte("The weather today is"), []byte("größer ☂"), {0xff, 0}}
 	for n := 37; n <= 128; n += 13 { // around the borders of the blocks of SHA-256
 		prompts = append(prompts, []byte(strings.Repeat("a", n)))
 	}
-	for _, prompt := range prompts {
-		for _, run := range []uint64{0, 1, 42, 1 << 53, math.MaxUint64} {
-			for _, step := range []uint64{0, 1, 77, 1<<32 - 1} {
+	for i, prompt := range prompts {
+		runs := []uint64{0, 1, 42, 1 << 53, math.MaxUint64}
+		if i > 3 {
+			runs = runs[:1]
+		}
+		for _, run := range runs {
+			for _, step := range []uint64{0, 77, 1<<32 - 1} {
 				var want [1]float64
 				seed.New(run, prompt).Uniforms(want[:], 0, step, seed.Draw)
-				if got := eval(t, vm, "lab.uniform(%dn, %s, %d)", run, array(prompt), step).ToFloat(); got != want[0] {
+				list := make([]any, len(prompt))
+				for i, b := range prompt {
+					list[i] = b
+				}
+				got := uniform(uintText(run), list, step)
+				if x, ok := got.(int64); ok {
+					got = float64(x)
+				}
+				if got != want[0] {
 					t.Fatalf("seed %d, prompt %q, step %d: got %v, want %v", run, prompt, step, got, want[0])
 				}
 			}
@@ -60,136 +90,101 @@ func TestUniformsAreTheCores(t *testing.T) {
 	}
 }
 
-type catalog struct{ *sampler.Set }
-
-func (c catalog) Sampler(name string) (chain.Offer, error) {
-	d, err := c.Lookup(name)
-	return chain.Offer{Plugin: "lab", Declaration: d, Runner: c.Set}, err
-}
-
-func build(t *testing.T, text string) *chain.Chain {
-	t.Helper()
-	set, err := sampler.NewSet(samplers.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests, err := chain.Parse(text, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := chain.Build(requests, catalog{set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// script writes a chain as the page keeps it.
-func script(text string) string {
-	var parts []string
-	for _, stage := range strings.Split(text, " | ") {
-		name, value, _ := strings.Cut(stage, ":")
-		parts = append(parts, fmt.Sprintf("[%q, %s]", name, value))
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// Every number of the ledger, the support to the token and the draw are those of
-// the core. The tolerance is that of the core's own identities: sums of a few
-// hundred terms in two orders of addition, and exponentials within two units of
-// the last place.
-func TestChainsAreTheCores(t *testing.T) {
-	const tol = 1e-9
-	inf := float32(math.Inf(-1))
-	r := rand.New(rand.NewPCG(8, 3))
-	random := func(n int, spread float64) []float32 {
-		v := make([]float32, n)
-		for i := range v {
-			v[i] = float32(r.NormFloat64() * spread)
+// The last bits of products and sums that cancel are where an emulation fails.
+func TestFusedStepsAreExact(t *testing.T) {
+	fma := engine(t, "(a, b, c) => a.map((x, i) => lab.fma(x, b[i], c[i]))")
+	r := rand.New(rand.NewPCG(5, 6))
+	var a, b, c []float64
+	for i := range 6000 {
+		x, y := r.NormFloat64(), r.NormFloat64()*math.Exp2(float64(r.IntN(40)-20))
+		z := r.NormFloat64()
+		switch i % 4 {
+		case 1: // nearly all cancels
+			z = -x * y
+		case 2: // far apart: the product decides about half a unit
+			z = math.Exp2(float64(r.IntN(120)-60)) * (1 + float64(r.IntN(8))*0x1p-52)
+			x, y = math.Exp2(float64(r.IntN(60)-60)), 1+float64(r.IntN(3)-1)*0x1p-52
+		case 3:
+			z = 3 << 51
 		}
-		return v
+		a, b, c = append(a, x), append(b, y), append(c, z)
 	}
-	rows := []struct {
-		name   string
-		scores []float32
-	}{
-		{"one token", []float32{3}},
-		{"ties", []float32{1, 1, 1, 1, 0, 0, 0, 0}},
-		{"masked", []float32{2, inf, 1, inf, 0.5, 0}},
-		{"flat", random(200, 0.1)},
-		{"usual", random(400, 3)},
-		{"sharp", random(300, 40)},
-		{"far from zero", []float32{70000, 69999, 69990, 65000}},
-		{"vanishing weights", []float32{0, -800, -900, 1}},
-	}
-	chains := []string{
-		"temperature:1", "temperature:0", "temperature:0.7", "temperature:2.5", "temperature:0.001",
-		"top_k:1", "top_k:3", "top_k:40", "top_k:0", "top_p:0", "top_p:0.5", "top_p:0.9", "top_p:1",
-		"min_p:0", "min_p:0.05", "min_p:1", "typical:0.2", "typical:0.95", "typical:1",
-		"top_n_sigma:0", "top_n_sigma:1", "top_n_sigma:2",
-		"temperature:1.5 | top_k:50 | top_p:0.9 | min_p:0.02",
-		"min_p:0.02 | typical:0.9 | top_n_sigma:1.5 | temperature:1.3",
-		"top_p:0.9 | temperature:2 | top_p:0.9",
-	}
-	vm := engine(t)
-	for _, row := range rows {
-		if err := vm.Set("row", row.scores); err != nil {
-			t.Fatal(err)
+	for i, got := range floats(t, fma(a, b, c)) {
+		if want := math.FMA(a[i], b[i], c[i]); got != want {
+			t.Fatalf("%x * %x + %x is %x, want %x", a[i], b[i], c[i], got, want)
 		}
-		for _, text := range chains {
-			t.Run(row.name+"/"+text, func(t *testing.T) {
-				eval(t, vm, "out = lab.run(Float32Array.from(row), %s)", script(text))
-				c := build(t, text)
-				for run := range uint64(8) {
-					in := &chain.Row{Scores: dist.NewDense(append([]float32(nil), row.scores...)), History: []int32{0}, Prompt: 1,
-						Stream: seed.New(run, []byte("prompt"))}
-					if err := c.Apply(context.Background(), []*chain.Row{in}, chain.Options{Ledger: true, Rows: true}); err != nil {
-						t.Fatal(err)
-					}
-					got := eval(t, vm, "lab.draw(out.row, lab.uniform(%dn, %s, 0))", run, array([]byte("prompt"))).ToInteger()
-					if int32(got) != in.Chosen {
-						t.Errorf("seed %d: the page draws %d, the core %d", run, got, in.Chosen)
-					}
-					if run == 0 {
-						sameLedger(t, vm, in, tol)
-					}
+	}
+}
+
+func TestExponentialsAndLogarithmsAreTheCores(t *testing.T) {
+	of := engine(t, "list => list.flatMap(x => [lab.exp(-x), lab.log(x)])")
+	r := rand.New(rand.NewPCG(7, 8))
+	list := []float64{1, 708, 708.0001, 0.5, math.Nextafter(1, 0), math.Nextafter(1, 2), 1e-300, 262144, 1e300}
+	for range 1500 {
+		list = append(list, r.ExpFloat64()*8, math.Exp2(r.Float64()*40-20))
+	}
+	// On machines where Go fuses steps of its own accord, math.Log may differ in
+	// its last bit.
+	logTol := 0.0
+	if runtime.GOARCH != "amd64" {
+		logTol = 0x1p-51
+	}
+	if got := floats(t, of([]float64{5e-324})); got[1] != -744.4400719213812 { // math.Log itself errs below 2^-1022 on amd64
+		t.Errorf("the logarithm of the least number is %v", got[1])
+	}
+	got := floats(t, of(list))
+	for i, x := range list {
+		if want := vec.Exp(-x); got[2*i] != want {
+			t.Errorf("exp(%v) is %x, want %x", -x, got[2*i], want)
+		}
+		if want := math.Log(x); !(math.Abs(got[2*i+1]-want) <= logTol*math.Abs(want)) {
+			t.Errorf("log(%v) is %x, want %x", x, got[2*i+1], want)
+		}
+	}
+}
+
+// A uniform number at the very border of two tokens, and one unit to each side of
+// it, gives the token that the core gives.
+func TestDrawsAtTheBordersOfTokensAreTheCores(t *testing.T) {
+	draw := engine(t, `(values, ids, us) => {
+		const row = { ids: ids && Int32Array.from(ids), values: Float32Array.from(values), vocab: 1e6, unlisted: 0 };
+		return us.map(u => lab.draw(row, u));
+	}`)
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{1, 2, 7, 300, 2500} {
+		for _, sparse := range []bool{false, true} {
+			values := make([]float32, n)
+			var ids []int32
+			for i := range values {
+				values[i] = float32(r.NormFloat64() * 3)
+				if r.IntN(5) == 0 && i > 0 {
+					values[i] = float32(math.Inf(-1))
 				}
-			})
-		}
-	}
-}
-
-func sameLedger(t *testing.T, vm *goja.Runtime, in *chain.Row, tol float64) {
-	t.Helper()
-	stages := int(eval(t, vm, "out.ledger.length").ToInteger())
-	if stages != len(in.Ledger)-1 { // the core counts the selector as one
-		t.Fatalf("%d stages, the core has %d and a selector", stages, len(in.Ledger)-1)
-	}
-	for i := range stages {
-		want := in.Ledger[i].Change
-		for name, w := range map[string]float64{
-			"supportBefore": float64(want.SupportBefore), "supportAfter": float64(want.SupportAfter), "keptMass": want.KeptMass,
-			"entropyBefore": want.EntropyBefore, "entropyAfter": want.EntropyAfter, "kl": want.KL, "tv": want.TV,
-		} {
-			got := eval(t, vm, "out.ledger[%d].%s", i, name).ToFloat()
-			if !(math.Abs(got-w) <= tol*(1+math.Abs(w))) {
-				t.Errorf("stage %d: %s is %v, the core has %v", i+1, name, got, w)
+				if sparse {
+					ids = append(ids, int32(i*3+r.IntN(3)))
+				}
 			}
-		}
-		after := &in.After[i]
-		kept := map[int]float32{}
-		for k, v := range after.Values {
-			if dist.Finite(v) {
-				kept[int(after.ID(k))] = v
+			top := float64(vec.Max(values))
+			total, run := vec.Sum(values, ids, top), 0.0
+			us := []float64{0, math.Nextafter(1, 0)}
+			for i, v := range values {
+				run += vec.Exp(float64(v) - top)
+				if u := run / total; (n < 100 || i%(n/15) == 0) && u < 1 {
+					us = append(us, math.Nextafter(u, 0), u, min(math.Nextafter(u, 1), math.Nextafter(1, 0)))
+				}
 			}
-		}
-		row, ok := eval(t, vm, "out.ledger[%d].row", i).Export().([]float32)
-		if !ok || len(row) != after.Vocab {
-			t.Fatalf("stage %d: %d scores, want %d", i+1, len(row), after.Vocab)
-		}
-		for id, got := range row {
-			if v, ok := kept[id]; ok && got != v || !ok && dist.Finite(got) {
-				t.Fatalf("stage %d: token %d has the score %v, the core %v (kept: %v)", i+1, id, got, v, ok)
+			var given any
+			if sparse {
+				given = ids
+			}
+			for i, got := range floats(t, draw(values, given, us)) {
+				at := vec.Draw(values, ids, top, us[i])
+				if sparse {
+					at = int(ids[at])
+				}
+				if int(got) != at {
+					t.Errorf("%d tokens, listed %t, u = %x: token %v, the core draws %d", n, sparse, us[i], got, at)
+				}
 			}
 		}
 	}

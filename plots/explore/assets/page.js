@@ -1,143 +1,86 @@
-// The page over the arithmetic: what is shown, and what a reader may do.
-// Everything is written with textContent; nothing becomes markup.
-(() => {
-  if (typeof document === "undefined") return;
-  const data = JSON.parse(document.getElementById("data").textContent), $ = id => document.getElementById(id);
+// What the page does: its data, the steps of the reader, and the rows of scores
+// that they need. How it looks is in view.js.
+const state = (() => {
+  if (typeof document === "undefined") return null;
+  const data = JSON.parse(document.getElementById("data").textContent);
   const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  const prompt = bytes(data.prompt), rows = new Map();
-  for (const n of data.nodes) rows.set(n.path.join(), n.row);
-  const kinds = { // least, most, step, neutral
-    temperature: [0, 3, 0.01, 1], top_k: [0, 200, 1, 0], top_p: [0, 1, 0.01, 1], min_p: [0, 1, 0.005, 0],
-    typical: [0, 1, 0.01, 1], top_n_sigma: [0, 5, 0.05, 0] };
-  const chain = Object.keys(kinds).map(name => [name, kinds[name][3]]);
-  const path = [];
-  const rowOf = () => {
-    const text = rows.get(path.join());
-    return text === undefined ? null : new Float32Array(bytes(text).buffer);
-  };
-  const make = (tag, parent, text, cls) => {
-    const e = document.createElement(tag);
-    if (text !== undefined) e.textContent = text;
-    if (cls) e.className = cls;
-    parent.append(e);
-    return e;
-  };
-  const rect = (svg, cls, width) => {
-    const r = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    for (const [k, v] of Object.entries({ class: cls, x: 0, y: 2, height: 12, width: (100 * width).toFixed(3) + "%" })) r.setAttribute(k, v);
-    svg.append(r);
-  };
-  const picture = parent => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("aria-hidden", "true");
-    parent.append(svg);
-    return svg;
-  };
-  const seed = () => {
-    const text = $("seed").value.trim();
-    return /^[0-9]{1,20}$/.test(text) && BigInt(text) < 1n << 64n ? BigInt(text) : null;
-  };
-  const active = () => chain.filter(([name, value]) => value !== kinds[name][3]);
-  let out = null;
+  const prompt = bytes(data.prompt), end = new Set(data.end);
+  const carried = new Map(data.nodes.map(n => [n.path.join(), n]));
+  const read = new Map(); // rows of the newest contexts, by path
+  const chain = data.stages.map(s => ({ ...s }));
+  const path = []; // {id, drawn: under which chain and seed, or ""}
 
-  function choose(id, how) {
-    path.push(id);
-    show();
-    $("said").textContent = how + " “" + data.tokens[id] + "” (token " + id + ")." + (rowOf() ? "" : " This file carries no scores after it; undo leads back.");
+  const ids = () => path.map(p => p.id);
+
+  // row returns the scores of the context where the reader stands, or null.
+  function row() {
+    const key = ids().join();
+    if (read.has(key)) return read.get(key);
+    const n = carried.get(key);
+    if (!n) return null;
+    const r = { ids: n.ids ? new Int32Array(bytes(n.ids).buffer) : null, values: new Float32Array(bytes(n.scores).buffer), vocab: data.vocab, unlisted: n.unlisted };
+    if (read.size === 8) read.delete(read.keys().next().value);
+    read.set(key, r);
+    return r;
   }
 
-  function buildChain() {
-    $("chain").replaceChildren();
-    chain.forEach((stage, at) => {
-      const [name, value] = stage, [least, most, step] = kinds[name], li = make("li", $("chain"));
-      make("span", li, name, "name").id = "n-" + name;
-      const inputs = ["range", "number"].map(type => {
-        const i = make("input", li);
-        Object.assign(i, { type, min: least, max: type === "number" && name !== "top_p" && name !== "min_p" && name !== "typical" ? "" : most, step: type === "range" ? step : name === "top_k" ? 1 : "any", value });
-        i.setAttribute("aria-label", name + (type === "range" ? " slider" : ""));
-        return i;
-      });
-      for (const i of inputs) i.addEventListener("input", () => {
-        const v = Number(i.value);
-        if (i.value === "" || !i.checkValidity()) {
-          $("said").textContent = name + ": " + JSON.stringify(i.value) + " is no value it can have; " + stage[1] + " stays.";
-          return;
-        }
-        stage[1] = v;
-        for (const other of inputs) if (other !== i) other.value = v;
-        show();
-      });
-      [["↑", -1, "earlier"], ["↓", 1, "later"]].forEach(([sign, by, word]) => {
-        const b = make("button", li, sign);
-        b.setAttribute("aria-label", "move " + name + " " + word);
-        b.disabled = at + by < 0 || at + by >= chain.length;
-        b.addEventListener("click", () => {
-          [chain[at], chain[at + by]] = [chain[at + by], chain[at]];
-          buildChain();
-          show();
-          const again = [...$("chain").querySelectorAll("button")].find(x => x.getAttribute("aria-label") === b.getAttribute("aria-label"));
-          if (again && !again.disabled) again.focus();
-        });
-      });
-    });
-  }
+  const ended = () => path.length > 0 && end.has(path[path.length - 1].id);
 
-  function showTokens(row) {
-    $("tokens").replaceChildren();
-    const model = lab.shape(row), after = lab.shape(out.row);
-    const p = i => Math.exp(row[i] - model.top) / model.total, q = i => Math.exp(out.row[i] - after.top) / after.total;
-    const ids = Array.from(row.keys()).filter(i => row[i] !== -Infinity).sort((a, b) => row[b] - row[a] || a - b).slice(0, data.list);
-    const widest = Math.max(...ids.map(i => Math.max(p(i), q(i))));
-    let restP = 1, restQ = 1;
-    for (const i of ids) {
-      const b = make("button", make("li", $("tokens"))), cut = out.row[i] === -Infinity;
-      make("span", b, data.tokens[i], "token");
-      const svg = picture(b);
-      rect(svg, "sampling", q(i) / widest);
-      rect(svg, "model", p(i) / widest);
-      make("span", b, p(i).toFixed(4) + " → " + (cut ? "cut" : q(i).toFixed(4)), "number");
-      b.addEventListener("click", () => choose(i, "You chose"));
-      restP -= p(i);
-      restQ -= q(i);
-    }
-    $("rest").textContent = model.support - ids.length + " other tokens hold " + Math.max(0, restP).toFixed(4) + " of the model distribution and " + Math.max(0, restQ).toFixed(4) + " of the sampling distribution.";
-  }
-
-  function show() {
-    $("text").replaceChildren(document.createTextNode(data.shown));
-    for (const id of path) make("span", $("text"), data.tokens[id]);
-    $("step").textContent = path.length;
-    $("undo").disabled = path.length === 0;
-    const row = rowOf(), s = seed();
-    $("seed").setAttribute("aria-invalid", s === null);
-    $("draw").disabled = !row || s === null;
-    $("ledger").replaceChildren();
-    const text = active().map(([n, v]) => n + ":" + v).join(" | ");
-    $("command").textContent = data.command + (text ? " --chain '" + text + "'" : "") + (s === null ? "" : " --seed " + s);
-    $("tokens").replaceChildren();
-    $("rest").textContent = "";
-    if (!row) return;
-    out = lab.run(row, active());
-    showTokens(row);
-    for (const l of out.ledger) {
-      const tr = make("tr", $("ledger"));
-      make("th", tr, l.name + " " + l.value).scope = "row";
-      make("td", tr, l.supportBefore + " → " + l.supportAfter);
-      const kept = make("td", tr, l.keptMass.toFixed(4)), svg = picture(kept);
-      rect(svg, "cutbar", 1);
-      rect(svg, "kept", l.keptMass);
-      make("td", tr, (1 - l.keptMass).toFixed(4));
-      make("td", tr, l.entropyBefore.toFixed(3) + " → " + l.entropyAfter.toFixed(3));
-      make("td", tr, l.kl.toFixed(4));
-      make("td", tr, l.tv.toFixed(4));
+  // ask gets the scores of a context from the server that gave the page. It
+  // returns what went wrong, or "".
+  async function ask(key, list) {
+    try {
+      const answer = await fetch("row", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ path: list }) });
+      const got = await answer.json();
+      if (!answer.ok) return got.error;
+      Object.assign(data.tokens, got.tokens);
+      carried.set(key, got.node);
+      return "";
+    } catch (e) {
+      return "no answer from lab explore; is it still running? (" + e.message + ")";
     }
   }
 
-  $("about").textContent = data.about;
-  $("seed").value = data.seed;
-  $("seed").addEventListener("input", show);
-  $("draw").addEventListener("click", () => choose(lab.draw(out.row, lab.uniform(seed(), prompt, path.length)), "Drawn:"));
-  $("undo").addEventListener("click", () => { path.pop(); show(); $("said").textContent = "One step back."; });
-  buildChain();
-  show();
+  // missing returns "" when the scores of this context are there, else why not. A
+  // server is asked for them first.
+  async function missing() {
+    const list = ids(), key = list.join();
+    if (ended()) return "The text has ended here; undo leads back.";
+    if (carried.has(key)) return "";
+    if (!data.served) return "This file carries no scores after this token; undo leads back.";
+    const problem = await ask(key, list);
+    return problem && "The model gave no scores: " + problem;
+  }
+
+  const seed = text => /^[0-9]{1,20}$/.test(text.trim()) && BigInt(text.trim()) < 1n << 64n ? BigInt(text.trim()) : null;
+  const active = () => chain.filter(s => s.value !== s.neutral);
+  const chainText = () => active().map(s => s.name + ":" + s.value).join(" | ");
+
+  // legal returns the number in a text when a stage may have it, or null.
+  function legal(stage, text) {
+    const v = Number(text);
+    if (text.trim() === "" || !Number.isFinite(v) || stage.whole && !Number.isInteger(v)) return null;
+    return stage.min !== null && v < stage.min || stage.max !== null && v > stage.max ? null : v;
+  }
+
+  // command returns the command that gives the next token, or why there is none.
+  function command(s) {
+    const marks = path.map(p => p.drawn), now = mark(s), at = marks.findIndex(m => m !== now);
+    if (s === null) return { note: "", line: "" };
+    if (at >= 0) {
+      const why = marks[at] === "" ? "was chosen by hand" : "was drawn under another chain or seed";
+      return { note: "None: token " + (at + 1) + " " + why + ", and a command draws them all.", line: "" };
+    }
+    const text = chainText(), options = (text ? " --chain '" + text + "'" : "") + " --seed " + s, [head, tail] = data.command;
+    if (path.length === 0) return { note: "", line: "lab next" + head + options + tail };
+    return { note: "Its token " + (path.length + 1) + " is the one that is drawn here.",
+      line: "lab generate" + head + options + " --max-tokens " + (path.length + 1) + tail };
+  }
+
+  // mark names a chain and a seed: what a drawn token depends on.
+  const mark = s => chainText() + " --seed " + s;
+
+  const draw = (row, s) => lab.draw(row, lab.uniform(s, prompt, path.length));
+
+  return { data, chain, path, row, ended, missing, seed, active, legal, command, mark, draw };
 })();
