@@ -34,7 +34,7 @@ const (
 	// patience is how long a client may take to send what it sends.
 	patience = 10 * time.Second
 	// farewell is how long answers under way may take once the server is to end.
-	farewell = 2 * time.Second
+	farewell = time.Second / 2
 )
 
 // Serve gives the page, which carries no scores but those of p, to browsers of
