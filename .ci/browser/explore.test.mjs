@@ -22,6 +22,7 @@ const chosen = async page => Number((await said(page)).match(/\(token (\d+)\)/)[
 const stage = (page, name) => page.locator("#v-" + name);
 const ledger = page => page.locator("#ledger h3").allTextContents();
 const frame = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
+const number = p => p === 0 ? "0" : p >= 0.00005 ? p.toFixed(4) : p.toExponential(1);
 const sideways = page => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 async function drawsAreTheCommandsOwn(browser) {
@@ -42,8 +43,8 @@ async function drawsAreTheCommandsOwn(browser) {
   const want = JSON.parse(lab("next", PROMPT, "--chain", CHAIN, "--json")).ledger;
   const shown = await page.locator("#ledger li").evaluateAll(list => list.map(li => [...li.querySelectorAll("dd")].map(d => d.textContent)));
   want.slice(0, -1).forEach((w, i) => {
-    const text = [`${w.kept_mass.toFixed(4)}, ${(1 - w.kept_mass).toFixed(4)}`, `${w.support_before.toLocaleString("en")} → ${w.support_after.toLocaleString("en")}`,
-      `${w.entropy_before_bits.toFixed(3)} → ${w.entropy_after_bits.toFixed(3)}`, w.kl_bits.toFixed(4), w.tv.toFixed(4)];
+    const text = [`${number(w.kept_mass)}, ${w.support_before === w.support_after ? "0" : number(1 - w.kept_mass)}`, `${w.support_before.toLocaleString("en")} → ${w.support_after.toLocaleString("en")}`,
+      `${w.entropy_before_bits.toFixed(3)} → ${w.entropy_after_bits.toFixed(3)}`, number(w.kl_bits), number(w.tv)];
     check(`the ledger's line ${i + 1} is the core's`, JSON.stringify(text) === JSON.stringify(shown[i]), `${shown[i]}; the core: ${text}`);
   });
   check("nothing went wrong while drawing", problems.length === 0, problems.join("; "));
@@ -86,7 +87,7 @@ async function controlsWork(browser) {
   await page.keyboard.press("Enter");
   check("Enter on a token steps with it", (await said(page)).startsWith("You chose “" + name) && (await page.locator("#text").textContent()).endsWith(name), await said(page));
   check("the keyboard stays in the list", await page.evaluate(() => document.activeElement.closest("#tokens") !== null));
-  check("a chosen token has no command", await page.locator("#command").isHidden() && await page.getByText("None: token 1 was chosen by hand").isVisible());
+  check("a chosen token has no command", await page.locator("#command").isHidden() && await page.getByText("There is none: token 1 was chosen by hand").isVisible());
   await page.locator("#tokens button").first().click();
   await page.locator("#tokens button").first().click();
   check("a step beyond the file is said to be one", await page.getByText("This file carries no scores after this token").isVisible() && await page.locator("#draw").isDisabled());

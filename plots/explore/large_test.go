@@ -83,4 +83,3 @@ func TestLargeRowsForTheBrowserAreTheCores(t *testing.T) {
 		t.Errorf("%s is not what the core gives; look why, then run with -update", file)
 	}
 }
-

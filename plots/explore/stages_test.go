@@ -58,7 +58,7 @@ const trial = `(values, ids, vocab, unlisted, chain, uniforms) => {
 	const out = lab.run(row, chain.split(" | ").map(s => [s.split(":")[0], Number(s.split(":")[1])]));
 	return {
 		refused: out.refused || "",
-		ledger: out.ledger.map(l => [l.supportBefore, l.supportAfter, l.keptMass, l.entropyBefore, l.entropyAfter, l.kl, l.tv, l.unlistedAfter]),
+		ledger: out.ledger.map(l => [l.supportBefore, l.supportAfter, l.keptMass, l.cutMass, l.entropyBefore, l.entropyAfter, l.kl, l.tv, l.unlistedAfter]),
 		ids: out.ledger.map(l => Array.from(l.row.values.keys()).filter(i => lab.has(l.row.values[i])).map(i => lab.idOf(l.row, i))),
 		scores: out.ledger.map(l => Array.from(l.row.values.filter(lab.has))),
 		drawn: out.refused ? [] : uniforms.map(u => lab.draw(out.row, u)),
@@ -166,7 +166,7 @@ func sameLedger(t *testing.T, out map[string]any, in *chain.Row, tol float64) {
 	for i, line := range ledger {
 		c := in.Ledger[i].Change
 		got := floats(t, line)
-		for j, want := range []float64{float64(c.SupportBefore), float64(c.SupportAfter), c.KeptMass, c.EntropyBefore, c.EntropyAfter, c.KL, c.TV, c.UnlistedAfter} {
+		for j, want := range []float64{float64(c.SupportBefore), float64(c.SupportAfter), c.KeptMass, 1 - c.KeptMass, c.EntropyBefore, c.EntropyAfter, c.KL, c.TV, c.UnlistedAfter} {
 			if !(math.Abs(got[j]-want) <= tol*(1+math.Abs(want))) {
 				t.Errorf("stage %d: number %d of the ledger is %v, the core has %v", i+1, j, got[j], want)
 			}
@@ -257,7 +257,7 @@ func TestHeadsDrawWhatWholeRowsDo(t *testing.T) {
 			}
 			for i, line := range part["ledger"].([]any) {
 				got, want := floats(t, line), floats(t, whole["ledger"].([]any)[i])
-				for _, j := range []int{1, 2, 4, 5, 6} { // the support and the entropy before are of what is listed
+				for _, j := range []int{1, 2, 3, 5, 6, 7} { // the support and the entropy before are of what is listed
 					if !(math.Abs(got[j]-want[j]) <= 1e-9*(1+math.Abs(want[j]))) {
 						t.Errorf("stage %d: number %d of the ledger is %v, of the whole row %v", i+1, j, got[j], want[j])
 					}

@@ -69,7 +69,7 @@ const state = (() => {
     if (s === null) return { note: "", line: "" };
     if (at >= 0) {
       const why = marks[at] === "" ? "was chosen by hand" : "was drawn under another chain or seed";
-      return { note: "None: token " + (at + 1) + " " + why + ", and a command draws them all.", line: "" };
+      return { note: "There is none: token " + (at + 1) + " " + why + ", and a command draws every token.", line: "" };
     }
     const text = chainText(), options = (text ? " --chain '" + text + "'" : "") + " --seed " + s, [head, tail] = data.command;
     if (path.length === 0) return { note: "", line: "lab next" + head + options + tail };

@@ -85,6 +85,14 @@
     return out;
   }
 
+  // massWithout returns the probability of all tokens but some.
+  function massWithout(row, ids) {
+    const { weights, share } = weigh(row), out = new Set(ids.map(id => place(row, id)));
+    let sum = 0;
+    weights.forEach((w, i) => { if (w > 0 && !out.has(i)) sum += w; });
+    return share * sum + row.unlisted;
+  }
+
   // draw is vec.Draw: the first token, by id, whose running sum exceeds u times
   // the total. It runs over the blocks first and then within one.
   function draw(row, u) {
@@ -126,10 +134,10 @@
       if (q > 0) kl += q * (after.values[j] - a.top - (before.values[i] - b.top) - shift);
     }
     l1 += b.share * dropped + before.unlisted - after.unlisted;
-    return { supportBefore: b.support, supportAfter: a.support, keptMass: Math.min(1, b.share * kept + after.unlisted),
+    return { supportBefore: b.support, supportAfter: a.support, cutMass: b.share * dropped + before.unlisted - after.unlisted, keptMass: Math.min(1, b.share * kept + after.unlisted),
       entropyBefore: entropyBits(before), entropyAfter: entropyBits(after), unlistedBefore: before.unlisted, unlistedAfter: after.unlisted,
       kl: Math.max(0, kl / Math.LN2), tv: Math.min(1, l1 / 2) };
   }
 
-  Object.assign(lab, { LOWEST, idOf, has, weigh, probability, keep, listed, best, draw, change });
+  Object.assign(lab, { LOWEST, idOf, has, weigh, probability, keep, listed, best, massWithout, draw, change });
 })();

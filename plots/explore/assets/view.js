@@ -27,7 +27,7 @@
     parent.append(svg);
   }
 
-  const number = p => Number.isNaN(p) ? "?" : p === 0 || p >= 0.00005 ? p.toFixed(4) : p.toExponential(1);
+  const number = p => Number.isNaN(p) ? "?" : p === 0 ? "0" : p >= 0.00005 ? p.toFixed(4) : p.toExponential(1);
   const count = n => n.toLocaleString("en");
   const name = id => "“" + data.tokens[id] + "”";
   const currentSeed = () => state.seed($("seed").value);
@@ -105,7 +105,6 @@
     const places = lab.best(row, data.list), list = $("tokens");
     const shown = places.map(i => lab.idOf(row, i)).map(id => ({ id, p: lab.probability(row, id), q: out.refused ? NaN : lab.probability(out.row, id) }));
     const widest = Math.max(...shown.map(t => Math.max(t.p, t.q || 0)));
-    let restP = 1, restQ = 1;
     for (const t of shown) {
       const b = make("button", make("li", list)), cut = t.q === 0 && !out.refused;
       b.type = "button";
@@ -116,13 +115,12 @@
         await choose(t.id, "You chose", "");
         focusAfter(shown.indexOf(t));
       });
-      restP -= t.p;
-      restQ -= t.q;
     }
     const others = (row.unlisted > 0 ? row.vocab : lab.weigh(row).support) - shown.length;
     if (others > 0) {
-      $("rest").textContent = count(others) + " other tokens hold " + number(Math.max(0, restP)) + " of the model distribution" +
-        (out.refused ? "." : " and " + number(Math.max(0, restQ)) + " of the sampling distribution.") +
+      const rest = r => number(lab.massWithout(r, shown.map(t => t.id)));
+      $("rest").textContent = count(others) + " other tokens hold " + rest(row) + " of the model distribution" +
+        (out.refused ? "." : " and " + rest(out.row) + " of the sampling distribution.") +
         (row.unlisted > 0 ? " For " + count(row.vocab - row.values.length) + " of them, the mass " + number(row.unlisted) + " that they hold together is all that is known." : "");
     }
   }
@@ -135,8 +133,11 @@
 
   function showLedger() {
     const list = $("ledger");
-    $("ledger-note").textContent = out.ledger.length > 0 ? "" : "No stage changes anything yet.";
+    const stopped = out.ledger.length < state.active().length;
+    $("ledger-note").textContent = (out.ledger.length > 0 ? "Blue is what is left, amber what was cut, an outline what was there before, green a distance. " : stopped ? "" : "No stage changes anything yet.") +
+      (stopped ? "Stage " + (out.ledger.length + 1) + ", " + state.active()[out.ledger.length].name + ", is refused, and the chain ends there." : "");
     const deepest = Math.max(...out.ledger.map(l => l.entropyBefore), ...out.ledger.map(l => l.entropyAfter), 1e-9);
+    const farthest = Math.max(...out.ledger.map(l => l.kl), 1e-9);
     out.ledger.forEach((l, at) => {
       const li = make("li", list);
       make("h3", li, at + 1 + ". " + l.name + " " + l.value);
@@ -147,10 +148,10 @@
         const dd = make("dd", div, text);
         if (list) bars(dd, list);
       };
-      pair("mass kept, cut", number(l.keptMass) + ", " + number(Math.max(0, 1 - l.keptMass)), [{ cls: "sampling", from: 0, to: l.keptMass }, { cls: "cut", from: l.keptMass, to: 1 }]);
+      pair("mass kept, cut", number(l.keptMass) + ", " + number(l.cutMass), [{ cls: "sampling", from: 0, to: l.keptMass }, { cls: "cut", from: l.keptMass, to: 1 }]);
       pair("tokens", count(l.supportBefore) + " → " + count(l.supportAfter), [{ cls: "sampling", from: 0, to: l.supportAfter / l.supportBefore }, { cls: "cut", from: l.supportAfter / l.supportBefore, to: 1 }]);
       pair("entropy, bits", bound + l.entropyBefore.toFixed(3) + " → " + (l.unlistedAfter > 0 ? "≥ " : "") + l.entropyAfter.toFixed(3), [{ cls: "sampling", from: 0, to: l.entropyAfter / deepest }, { cls: "model", from: 0, to: l.entropyBefore / deepest }]);
-      pair("KL(after‖before), bits", number(l.kl));
+      pair("KL(after‖before), bits", number(l.kl), [{ cls: "distance", from: 0, to: l.kl / farthest }, { cls: "model", from: 0, to: 1 }]);
       pair("TV", number(l.tv), [{ cls: "distance", from: 0, to: l.tv }, { cls: "model", from: 0, to: 1 }]);
     });
   }
@@ -171,7 +172,7 @@
     $("command").textContent = line.line;
     $("command").hidden = line.line === "";
     for (const id of ["tokens", "ledger"]) $(id).replaceChildren();
-    for (const id of ["rest", "ledger-note"]) $(id).textContent = "";
+    for (const id of ["rest", "ledger-note"]) $(id).textContent = row ? "" : "There are no scores here.";
     out = row && lab.run(row, state.active().map(a => [a.name, a.value]));
     say($("refused"), problem || out.refused && refusal(row));
     $("draw").disabled = !row || s === null || out.refused !== null;
@@ -219,6 +220,7 @@
   });
   $("undo").addEventListener("click", () => back(path.length - 1, "One step back."));
   $("restart").addEventListener("click", () => back(0, "Back at the prompt."));
+  $("said").textContent = "No token yet: draw one, or choose one from the list.";
   buildChain();
   arrive();
 })();
