@@ -124,8 +124,13 @@ func (x *exploreFlags) write(ctx context.Context, s *settings, session *experime
 // page returns a page without contexts, and its model.
 func (x *exploreFlags) page(ctx context.Context, s *settings, session *experiment.Session, prompt string) (*explore.Page, *experiment.Model, error) {
 	p := &explore.Page{Prompt: []byte(prompt), Seed: x.seed, List: x.list, Flags: "--model " + explore.Quote(x.model)}
-	for _, given := range s.modelSet {
-		p.Flags += " --model-set " + explore.Quote(given)
+	for _, shared := range []struct {
+		flag   string
+		values []string
+	}{{"--model-set", s.modelSet}, {"--plugin-dir", s.pluginDirs}, {"--plugin", s.plugins}} {
+		for _, v := range shared.values {
+			p.Flags += " " + shared.flag + " " + explore.Quote(v)
+		}
 	}
 	catalog := session.Catalog(ctx)
 	for _, name := range explore.Stages() {

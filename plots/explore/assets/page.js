@@ -71,7 +71,8 @@ const state = (() => {
       const why = marks[at] === "" ? "was chosen by hand" : "was drawn under another chain or seed";
       return { note: "There is none: token " + (at + 1) + " " + why + ", and a command draws every token.", line: "" };
     }
-    const text = chainText(), options = (text ? " --chain '" + text + "'" : "") + " --seed " + s, [head, tail] = data.command;
+    const text = chainText(), [head, tail] = data.command, next = " \\\n  ";
+    const options = (text ? next + "--chain '" + text + "'" : "") + next + "--seed " + s;
     if (path.length === 0) return { note: "", line: "lab next" + head + options + tail };
     return { note: "Its token " + (path.length + 1) + " is the one that is drawn here.",
       line: "lab generate" + head + options + " --max-tokens " + (path.length + 1) + tail };

@@ -134,7 +134,7 @@
   function showLedger() {
     const list = $("ledger");
     const stopped = out.ledger.length < state.active().length;
-    $("ledger-note").textContent = (out.ledger.length > 0 ? "Blue is what is left, amber what was cut, an outline what was there before, green a distance. " : stopped ? "" : "No stage changes anything yet.") +
+    $("ledger-note").textContent = (out.ledger.length > 0 ? "Blue is what is left, amber what was cut, an outline what was there before. Green is a distance: KL beside the largest here, TV out of 1. " : stopped ? "" : "No stage changes anything yet.") +
       (stopped ? "Stage " + (out.ledger.length + 1) + ", " + state.active()[out.ledger.length].name + ", is refused, and the chain ends there." : "");
     const deepest = Math.max(...out.ledger.map(l => l.entropyBefore), ...out.ledger.map(l => l.entropyAfter), 1e-9);
     const farthest = Math.max(...out.ledger.map(l => l.kl), 1e-9);
