@@ -98,7 +98,7 @@ func TestFusedStepsAreExact(t *testing.T) {
 	for i := range 6000 {
 		x, y := r.NormFloat64(), r.NormFloat64()*math.Exp2(float64(r.IntN(40)-20))
 		z := r.NormFloat64()
-		switch i % 4 {
+		switch i % 5 {
 		case 1: // nearly all cancels
 			z = -x * y
 		case 2: // far apart: the product decides about half a unit
@@ -106,6 +106,9 @@ func TestFusedStepsAreExact(t *testing.T) {
 			x, y = math.Exp2(float64(r.IntN(60)-60)), 1+float64(r.IntN(3)-1)*0x1p-52
 		case 3:
 			z = 3 << 51
+		case 4: // a tie that the last bit of the product decides
+			x, y = 1+float64(r.IntN(17)-8)*0x1p-52, 1+float64(r.IntN(17)-8)*0x1p-52
+			z = 3.5 + float64(r.IntN(64))*0x1p-51
 		}
 		a, b, c = append(a, x), append(b, y), append(c, z)
 	}

@@ -258,7 +258,9 @@ func TestOtherMachinesAreNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Serve(t.Context(), l, serverPage(t), lengths, func(string) { t.Error("it answers") })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err = Serve(ctx, l, serverPage(t), lengths, func(string) { t.Error("it answers"); stop() })
 	if fault.KindOf(err) != fault.Usage {
 		t.Errorf("got %v", err)
 	}

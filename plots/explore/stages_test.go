@@ -108,6 +108,12 @@ func trials() []row {
 		{"vanishing weights", []float32{0, -800, -900, 1}, nil},
 		{"several blocks", random(2100, 2), []string{"typical:0.8", "top_n_sigma:2", "temperature:1.5 | top_k:1200 | top_p:0.95 | min_p:0.02"}},
 		{"blocks with holes", masked, []string{"top_p:0.99", "typical:0.95 | temperature:0.7", "min_p:0.05 | top_p:0.5"}},
+		{"a hundred equal", make([]float32, 100), []string{"top_p:0.55", "typical:0.55"}},
+		{"two scores, three times", slices.Repeat(random(2, 1000), 3), []string{"top_n_sigma:2", "top_n_sigma:1.999"}},
+		{"two scores, five times", slices.Repeat(random(2, 100), 5), []string{"top_n_sigma:2"}},
+		{"two scores, six times", slices.Repeat(random(2, 1000), 6), []string{"top_n_sigma:2"}},
+		{"at the border", []float32{0, float32(math.Log(0.05)), float32(math.Log(0.3)), float32(math.Log(0.7)), float32(math.Log(0.11))},
+			[]string{"min_p:0.05", "min_p:0.3", "min_p:0.7", "min_p:0.11"}},
 		{"long ties", make([]float32, 1100), []string{"top_p:0.5", "typical:0.5"}},
 	}
 }
