@@ -73,6 +73,7 @@ var allowed = []struct {
 	{"core/cost/tables", []string{"core/cost"}},
 	{"core/cost/yield", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
+	{"core/script/format", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/notebook", []string{"core/script/cells", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests
 	{"core/kernel", []string{"core/script", "core/script/cells", "github.com/go-zeromq/zmq4/..."}},

@@ -7,10 +7,12 @@ import (
 	"github.com/d5/tengo/v2/token"
 )
 
-// Bounds on the text of a script. Parser and compiler of tengo recurse without
+// MaxSource is how many bytes one script or imported file may have.
+const MaxSource = 1 << 20
+
+// Bounds on the parts of a script. Parser and compiler of tengo recurse without
 // a bound of their own, and a Go stack that overflows kills the process.
 const (
-	maxSource  = 1 << 20 // bytes of one file
 	maxNest    = 1500    // estimated depth of the syntax tree
 	maxList    = 2000    // elements of one list literal, of the 2048-value stack
 	maxSymbols = 1 << 16 // what a 16-bit operand can name
