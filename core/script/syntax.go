@@ -31,7 +31,7 @@ func Parse(name string, src []byte) (*parser.File, error) {
 func (s *Session) parse(files *parser.SourceFileSet, name string, src []byte) (*parser.File, error) {
 	if at, bad := tooNested(src); bad {
 		at.File = name
-		return nil, s.failure(fault.Script, "an expression or block is nested too deeply, or too long; split it", []Position{at})
+		return nil, s.failure(fault.Script, "an expression or block is nested too deeply, or too long; split it", []Position{at}, ErrOversize)
 	}
 	tree, err := parseFile(files.AddFile(name, -1, len(src)), src)
 	if err == nil {
