@@ -75,6 +75,7 @@ var allowed = []struct {
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
 	{"core/script/format", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
+	{"core/script/lint", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/notebook", []string{"core/script/cells", "core/script/format", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests
 	{"core/kernel", []string{"core/script", "core/script/cells", "github.com/go-zeromq/zmq4/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},

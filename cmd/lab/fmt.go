@@ -175,7 +175,7 @@ func (f *fmtFlags) stdin(cmd *cobra.Command) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Usage, cmd.CommandPath(), "standard input")
 	}
-	const name = "<stdin>"
+	const name = stdinName
 	out, err := format.Source(name, src)
 	if err != nil {
 		return err

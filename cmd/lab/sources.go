@@ -17,6 +17,7 @@ import (
 const (
 	scriptExt   = ".tengo"
 	notebookExt = ".ipynb"
+	stdinName   = "<stdin>" // in messages
 )
 
 // sourceFiles returns the scripts and notebooks that a command line names, each

@@ -13,7 +13,7 @@ import (
 // The error of another one that does not parse is that of [format.Source], with the
 // name of the cell; the cells before it are changed then.
 func (n *Notebook) Format() ([]int, error) {
-	if err := n.speaksTengo(); err != nil {
+	if err := n.SpeaksTengo(); err != nil {
 		return nil, err
 	}
 	var changed []int
@@ -22,7 +22,7 @@ func (n *Notebook) Format() ([]int, error) {
 		if c.Kind != Code {
 			continue
 		}
-		src, err := format.Cell(cellName(i), c.Source)
+		src, err := format.Cell(CellName(i), c.Source)
 		if err != nil && c.Tagged(TagRaises) && fault.KindOf(err) == fault.Script {
 			continue
 		}
@@ -37,8 +37,8 @@ func (n *Notebook) Format() ([]int, error) {
 	return changed, nil
 }
 
-// speaksTengo refuses notebooks in another language.
-func (n *Notebook) speaksTengo() error {
+// SpeaksTengo refuses notebooks whose cells are in another language, with kind data.
+func (n *Notebook) SpeaksTengo() error {
 	lang := n.Language()
 	if lang == "" || strings.EqualFold(lang, LanguageID) {
 		return nil

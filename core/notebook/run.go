@@ -33,7 +33,7 @@ type Options struct {
 // an output; the cells after it are left without outputs. The cells with the tag
 // "raises-exception" may fail. A context that ends stops the cell at work.
 func (n *Notebook) Run(ctx context.Context, s *cells.Session, o Options) error {
-	if err := n.speaksTengo(); err != nil {
+	if err := n.SpeaksTengo(); err != nil {
 		return err
 	}
 	count, total := 0, 0
@@ -59,7 +59,7 @@ func (n *Notebook) Run(ctx context.Context, s *cells.Session, o Options) error {
 			continue
 		}
 		c.Count = count
-		err := c.run(ctx, s, cellName(i), o)
+		err := c.run(ctx, s, CellName(i), o)
 		if err == nil || c.Tagged(TagRaises) && ctx.Err() == nil {
 			continue
 		}
