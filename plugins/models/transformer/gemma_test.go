@@ -127,35 +127,38 @@ func TestGemmaInFloat32AgreesWithTransformers(t *testing.T) {
 	}
 }
 
-// TestGemmaRoundedIsAsNearAsLlamaCPP: both round activations to 8 bits at the same
-// places, and which of two neighbours a value becomes depends on bits that the two
-// do not share (llama.cpp looks its GELU up in half precision, and sums in another
-// order), so that at one position either may be nearer to float32. What is bounded
-// is the root mean square over the positions of a prompt.
-func TestGemmaRoundedIsAsNearAsLlamaCPP(t *testing.T) {
+// TestGemmaRoundedIsNearerThanLlamaCPP: both round activations to 8 bits, but ours
+// keeps two such parts of what is inside a feed-forward layer. Which of two
+// neighbours a value becomes depends on bits that the two do not share, so that at
+// one position either may be nearer to float32; over a prompt, in the root mean
+// square, ours is. The largest ratio seen at a position is 1.06.
+func TestGemmaRoundedIsNearerThanLlamaCPP(t *testing.T) {
 	var peers gemmaPeers
 	readJSON(t, "testdata/gemma/scores.json", &peers)
 	e := openWith(t, gemmaFile(t), 2, kernel.Best())
 	for i, p := range peers.Prompts {
 		t.Run(p.Name, func(t *testing.T) {
 			scores := all(t, e, uint64(i), p.Tokens)
-			ours, theirs, same := 0.0, 0.0, 0
+			ours, theirs, most, same := 0.0, 0.0, 0.0, 0
 			for _, row := range p.Rows {
 				got, best := peers.pick(scores[row.Position])
 				a, b := distance(got, row.Exact), distance(row.Llama, row.Exact)
-				ours, theirs = ours+a*a, theirs+b*b
+				ours, theirs, most = ours+a*a, theirs+b*b, max(most, a/b)
+				if !(a <= 1.5*b) {
+					t.Errorf("position %d: relative distance %g, llama.cpp's %g", row.Position, a, b)
+				}
 				if best == row.Argmax {
 					same++
 				}
 			}
 			n := float64(len(p.Rows))
 			ours, theirs = math.Sqrt(ours/n), math.Sqrt(theirs/n)
-			if !(ours <= 1.5*theirs) {
+			if !(ours <= 0.8*theirs) { // 0.53 to 0.71 seen
 				t.Errorf("relative distance %g, llama.cpp's %g", ours, theirs)
 			}
 			got := greedy(t, e, uint64(i), len(p.Tokens), len(p.Greedy), scores[len(scores)-1])
-			t.Logf("relative distance %.2g, llama.cpp's %.2g; %d of %d best tokens as in float32; greedy tokens as llama.cpp for %d of 64 steps, as transformers for %d (llama.cpp: %d)",
-				ours, theirs, same, len(p.Rows), shared(got, p.Llama), shared(got, p.Greedy), shared(p.Llama, p.Greedy))
+			t.Logf("relative distance %.2g, llama.cpp's %.2g, at a position up to %.2f of it; %d of %d best tokens as in float32; greedy tokens as llama.cpp for %d of 64 steps, as transformers for %d (llama.cpp: %d)",
+				ours, theirs, most, same, len(p.Rows), shared(got, p.Llama), shared(got, p.Greedy), shared(p.Llama, p.Greedy))
 		})
 	}
 }

@@ -318,7 +318,7 @@ func (p *pass) gated(act activation, x []float32, w []*tensor, store func(row, f
 	p.multiply(x, product{w: w[0], dst: p.inner, up: w[1], store: func(row, first int, up []float32) {
 		act(p.k, p.inner[row*inner+first:][:len(up)], up)
 	}})
-	p.multiply(p.inner, product{w: w[2], store: store})
+	p.multiply(p.inner, product{w: w[2], inner: true, store: store})
 }
 
 // plainFFN adds down·gelu(up·x) to the stream, with a bias in both products
@@ -337,7 +337,7 @@ func plainFFN(up, down string) part {
 				p.k.GELU(y)
 				copy(p.inner[row*p.h.ffn+first:], y)
 			}})
-			p.multiply(p.inner, product{w: w[2], bias: p.vector(0, w[3]), store: p.addToStream})
+			p.multiply(p.inner, product{w: w[2], inner: true, bias: p.vector(0, w[3]), store: p.addToStream})
 		},
 	}
 }

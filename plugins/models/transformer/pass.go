@@ -45,7 +45,9 @@ type pass struct {
 	workers        []scratch
 	tasks          []task
 
-	rounded       rounded
+	rounded rounded
+	// parts is how many rows a row is rounded to for the product at hand.
+	parts         int
 	packedTensors []*tensor
 	memory        *arena
 	// settled is whether the pass before this one met no matrix for the first time:
@@ -62,6 +64,7 @@ type scratch struct {
 	tile   []float32 // their products with the rows of a pass
 	scores []float32 // of one key head's queries, over the positions
 	lines  []float32 // keys or values of a page, widened
+	rest   []float32 // what rounding leaves of a row
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
@@ -135,7 +138,7 @@ func (p *pass) begin(rows []row, longest int) {
 	for i := range p.workers {
 		w := &p.workers[i]
 		w.scores = grow(w.scores, h.group()*longest)
-		w.tile = grow(w.tile, n*maxPanel)
+		w.tile = grow(w.tile, maxParts*n*maxPanel)
 		w.lines = grow(w.lines, pageTokens*h.lineValues())
 	}
 }
@@ -180,9 +183,11 @@ func (p *pass) keepWanted() {
 // as long as the matrix has rows, or where there is no dst to store, which
 // receives the values of one row from output first on. With a second matrix up
 // of the same shape, dst takes the first product and store the second. A bias,
-// one value per output, is added to whatever w yields.
+// one value per output, is added to whatever w yields. inner says that the rows
+// are the inner activations of a feed-forward layer; see [pass.parts].
 type product struct {
 	w, up *tensor
+	inner bool
 	bias  []float32
 	dst   []float32
 	store func(row, first int, y []float32)
@@ -234,7 +239,11 @@ func (p *pass) multiply(x []float32, products ...product) {
 func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
 	if r, ok := p.packs(w); ok {
 		first := p.k.PackedBytes(w.format, t.first, w.cols)
-		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], len(p.rows), w.cols)
+		n := len(p.rows)
+		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], n*p.parts, w.cols)
+		for i := n; i < n*p.parts; i++ {
+			p.k.Add(y[i%n*stride:][:t.n], y[i*stride:])
+		}
 		return
 	}
 	s := &p.workers[worker]

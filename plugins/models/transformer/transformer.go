@@ -17,7 +17,8 @@
 //
 // Weights keep their stored precision, in any of the formats of package kernel.
 // Those in blocks are multiplied as whole numbers with activations rounded to 8
-// bits, as ggml does, unless the setting "activations" asks for float32; the
+// bits, as ggml does, or inside feed-forward layers, where that loses most, to two
+// such parts (packed.go), unless the setting "activations" asks for float32; the
 // others are widened to float32. The model "tiny" is always computed in float32.
 //
 // Not here: sampling, text beyond tokens and pieces, and training (folder
@@ -127,7 +128,7 @@ func settings() param.Specs {
 func activationsSetting() param.Spec {
 	return param.Spec{
 		Name: "activations", Type: param.Text, Default: rounded8, Choices: []string{rounded8, unrounded},
-		Meaning: "what quantised weights are multiplied with: rounded to 8 bits in blocks, as llama.cpp does, or float32, which is slower and has no such error.",
+		Meaning: "what quantised weights are multiplied with: rounded to 8 bits in blocks, as llama.cpp does (inside feed-forward layers of K formats to about 15), or float32, which is slower and has no such error.",
 	}
 }
 

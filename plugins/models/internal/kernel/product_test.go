@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -117,6 +118,39 @@ func TestRoundingIsNearestAndSumsAreExact(t *testing.T) {
 			}
 			if share := float64(float(record[shareAt:])); !(math.Abs(share-scale*float64(sum)) <= math.Abs(share)/1024+1e-7) {
 				t.Errorf("rounding %d: the share is %g, want %g", rounding, share, scale*float64(sum))
+			}
+		}
+	}
+}
+
+// TestTwoPartsKeepFifteenBits: what rounding leaves, rounded in turn, is at most
+// half a step of 1/127 of the largest rest, itself at most half a step; a scale
+// kept in half precision leaves up to 2^-11 of a value more to the second part.
+func TestTwoPartsKeepFifteenBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	k := Best()
+	for _, kind := range []Rounding{ByBlock, BySuperBlock} {
+		for turn := range 50 {
+			x := make([]float32, 512)
+			for i := range x {
+				x[i] = float32(r.NormFloat64() * r.NormFloat64() * math.Exp(4*r.NormFloat64()))
+			}
+			const b = 3
+			rounded, rest := make([]byte, kind.RoundedBytes(len(x), b)), make([]float32, len(x))
+			k.Round(rounded, x, kind, 1, b)
+			Rest(rest, rounded, x, 1, b)
+			k.Round(rounded, rest, kind, 2, b)
+			left := slices.Clone(rest)
+			Rest(left, rounded, left, 2, b) // in place
+			for from := 0; from < len(x); from += kind.values() {
+				block := x[from:][:kind.values()]
+				largest := float64(magnitude(block))
+				for i, v := range block {
+					// The rests are kept as float32.
+					if got, limit := math.Abs(float64(left[from+i])), largest*(0.5/127+1.0/2048)*(0.5/127+1.0/2048)+math.Abs(float64(v))/(1<<24); !(got <= limit) {
+						t.Fatalf("%v, turn %d: of %g, the largest being %g, two parts leave %g, more than %g", kind, turn, v, largest, got, limit)
+					}
+				}
 			}
 		}
 	}

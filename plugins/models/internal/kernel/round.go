@@ -85,6 +85,22 @@ func (k *Kernels) Round(dst []byte, x []float32, r Rounding, j, b int) {
 	}
 }
 
+// Rest sets rest to what [Kernels.Round], ByBlock or BySuperBlock, left of x as row
+// j of b: x less the whole numbers times their scale, rounded twice, to float64 and
+// to float32. rest may be x. NaN where the scale is.
+func Rest(rest []float32, rounded []byte, x []float32, j, b int) {
+	le, rounded := binary.LittleEndian, rounded[:BySuperBlock.RoundedBytes(len(x), b)]
+	rest = rest[:len(x)]
+	for i := 0; i < len(x); i += 32 {
+		record := rounded[(i/32*b+j)*recordBytes:][:recordBytes]
+		scale := float64(math.Float32frombits(le.Uint32(record[scaleAt:])))
+		for l, v := range x[i : i+32] {
+			// The product is exact, so that it does not matter whether it is fused.
+			rest[i+l] = float32(float64(v) - scale*float64(int8(record[l])))
+		}
+	}
+}
+
 // interleave writes x as row j of a tile.
 func interleave(dst []byte, x []float32, j, rows int) {
 	dst = dst[:4*rows*len(x)]
