@@ -201,7 +201,7 @@ func explained(est *results.Estimates) *grid {
 // methodWords says what a method of intervals is.
 func methodWords(method string) string {
 	words := map[string]string{
-		measure.MethodT: "Student's t", measure.MethodBootstrap: "percentiles of resampled values", measure.MethodBCa: "bias-corrected and accelerated",
+		measure.MethodT: "Student", measure.MethodBootstrap: "percentiles of resampled values", measure.MethodBCa: "bias-corrected and accelerated",
 		measure.MethodWilson: "Wilson's score", measure.MethodExact: "Clopper–Pearson", measure.MethodJackknife: "leaving out one sample at a time",
 		"esty": "Esty 1983", "chao": "Chao 1987", "none": "a count of what is there",
 	}[method]
