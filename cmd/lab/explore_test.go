@@ -65,7 +65,7 @@ func (x *explorer) row(t *testing.T, path []int32) []float32 {
 		Error string
 		Node  struct{ Scores string }
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || answer.StatusCode != 200 {
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s (%v)", answer.StatusCode, got.Error, err)
 	}
 	data, err := base64.StdEncoding.DecodeString(got.Node.Scores)
@@ -142,7 +142,8 @@ func TestExploreServesTheModel(t *testing.T) {
 	if code := x.interrupt(t); code != 0 || x.err.Len() > 0 {
 		t.Errorf("it ends with %d, saying %s", code, &x.err)
 	}
-	if _, err := http.Get(x.url); err == nil {
+	if answer, err := http.Get(x.url); err == nil {
+		answer.Body.Close()
 		t.Error("it still answers")
 	}
 }
@@ -157,7 +158,7 @@ func TestExploreSaysWhereTheContextEnds(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(answer.Body)
-	if answer.StatusCode != 422 || !strings.Contains(string(text), "context") && !strings.Contains(string(text), "ends the text") {
+	if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(string(text), "context") && !strings.Contains(string(text), "ends the text") {
 		t.Errorf("%d %.200s", answer.StatusCode, text)
 	}
 	if len(x.row(t, nil)) == 0 {

@@ -14,7 +14,7 @@ import (
 	"lab/core/plugin/sampler"
 )
 
-func declarations(t *testing.T) (out []sampler.Declaration) {
+func declarations(t testing.TB) (out []sampler.Declaration) {
 	t.Helper()
 	c := newCatalog(t)
 	for _, name := range Stages() {
@@ -27,7 +27,7 @@ func declarations(t *testing.T) (out []sampler.Declaration) {
 	return out
 }
 
-func example(t *testing.T) *Page {
+func example(t testing.TB) *Page {
 	return &Page{Prompt: []byte("</script><b>"), Model: "<i>", Flags: "--model tiny", Seed: math.MaxUint64, List: 2, End: []int32{1},
 		Pieces:   [][]byte{[]byte("</script><script>alert(1)</script>"), {0xe6, 0x97}, []byte("\u202e<!--")},
 		Nodes:    []Node{{Row: dist.NewDense([]float32{1, 0, float32(math.Inf(-1))})}},

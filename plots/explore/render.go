@@ -75,6 +75,9 @@ func newNodeData(n Node) nodeData {
 
 // addTokens adds the texts of the tokens that a row lists.
 func (p *Page) addTokens(texts map[string]string, n Node) {
+	if len(texts) == len(p.Pieces) {
+		return
+	}
 	for i := range n.Row.Values {
 		id := n.Row.ID(i)
 		key := strconv.Itoa(int(id))

@@ -46,7 +46,7 @@ const (
 // listener as their host (which stops names that were rebound to this machine),
 // come from the page itself or from no page, and know the path.
 func Serve(ctx context.Context, l net.Listener, p *Page, source Source, ready func(url string)) error {
-	defer l.Close()
+	defer func() { _ = l.Close() }() // the server has closed it, but for an error before
 	at, ok := l.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
 		return fault.New(fault.Usage, op, l.Addr().String(), "it is not an address of this machine alone").Fix("listen on 127.0.0.1")
@@ -72,7 +72,7 @@ func Serve(ctx context.Context, l net.Listener, p *Page, source Source, ready fu
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer stop()
 	if err := server.Shutdown(last); err != nil {
-		server.Close()
+		_ = server.Close() // it ends with the process at the latest
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fault.Wrap(err, fault.Internal, op, h.host)
@@ -123,7 +123,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head.Set("Content-Type", "text/html; charset=utf-8")
 		head.Set("Content-Length", strconv.Itoa(len(h.page)))
 		if r.Method == http.MethodGet {
-			w.Write(h.page) // a browser that went away has no use for an error
+			_, _ = w.Write(h.page) // a browser that went away has no use for an error
 		}
 	case r.Method != http.MethodPost:
 		head.Set("Allow", "POST")
@@ -240,5 +240,5 @@ func send(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(body) // a browser that went away has no use for an error
+	_, _ = w.Write(body) // a browser that went away has no use for an error
 }

@@ -247,7 +247,8 @@ func TestServerAnswersManyAndEndsWithItsContext(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the server did not end")
 	}
-	if _, err := http.Get(url); err == nil {
+	if answer, err := http.Get(url); err == nil {
+		answer.Body.Close()
 		t.Error("it still answers")
 	}
 }

@@ -30,7 +30,7 @@ func (c catalog) Sampler(name string) (chain.Offer, error) {
 
 var allSamplers = sync.OnceValues(func() (*sampler.Set, error) { return sampler.NewSet(samplers.All()...) })
 
-func newCatalog(t *testing.T) catalog {
+func newCatalog(t testing.TB) catalog {
 	t.Helper()
 	set, err := allSamplers()
 	if err != nil {
