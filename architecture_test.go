@@ -74,8 +74,10 @@ var allowed = []struct {
 	{"core/cost/tables", []string{"core/cost"}},
 	{"core/cost/yield", []string{"core/cost", "core/cost/scenario", "core/cost/tables", "core/measure", "core/results", "core/store", "core/table", "core/trace", "gonum.org/v1/gonum/..."}},
 	{"core/script", []string{"github.com/d5/tengo/v2/..."}},
+	{"core/script/format", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/cells", []string{"core/script", "github.com/d5/tengo/v2/..."}},
-	{"core/notebook", []string{"core/script/cells", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests
+	{"core/script/lint", []string{"core/script", "github.com/d5/tengo/v2/..."}},
+	{"core/notebook", []string{"core/script/cells", "core/script/format", "github.com/yuin/goldmark/...", "github.com/alecthomas/chroma/v2/...", "github.com/microcosm-cc/bluemonday", "core/script", "golang.org/x/net/html"}}, // the last two: tests
 	{"core/kernel", []string{"core/script", "core/script/cells", "github.com/go-zeromq/zmq4/..."}},
 	{"core/script/scripttest", []string{"core/script", "github.com/d5/tengo/v2/..."}},
 	{"core/script/std", []string{"core/script", "core/experiment", "core/sweep", "core/store", "core/results", "core/table", "core/measure", "core/generate", "core/search", "core/watermark", "core/systems", "core/chain", "core/dist", "core/seed",
@@ -95,7 +97,7 @@ var allowed = []struct {
 	{"plots/plotmod", []string{"plots", "plots/source", "core/table", "core/table/tablemod", "core/script", "core/script/std", "core/dist", "core/chain", "core/experiment", "core/trace"}},
 	{"scripts", nil},
 	{"cmd/lab", []string{"plugins/python", "core/...", "plugins/samplers", "plugins/models", "plugins/models/weights", "plots/...", "scripts",
-		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth", "github.com/peterh/liner"}},
+		"github.com/goccy/go-yaml", "github.com/spf13/...", "github.com/vbauerster/mpb/v8/...", "golang.org/x/term", "github.com/mattn/go-runewidth", "github.com/peterh/liner", "github.com/rogpeppe/go-internal/diff"}},
 }
 
 // testOnly is what the test files of any package may import in addition: the

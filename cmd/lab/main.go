@@ -94,7 +94,7 @@ Start with
 	s.flags(root)
 	root.AddCommand(runCommand(s), nextCommand(s), exploreCommand(s), generateCommand(s), searchCommand(s), sweepCommand(s), runsCommand(s), rerunCommand(s), plotCommand(s), plotsCommand(), scoreCommand(s), perplexityCommand(s), benchCommand(s), costCommand(s), chainCommand(s), watermarkCommand(s), pluginCommand(s), samplerCommand(s),
 		modelCommand(s), serveCommand(), exitCodesTopic(), chainTopic(), modulesTopic(), strategiesTopic())
-	root.AddCommand(notebookCommand(s), kernelCommand(s), replCommand(s), reportCommand(s))
+	root.AddCommand(notebookCommand(s), kernelCommand(s), replCommand(s), reportCommand(s), fmtCommand(), checkCommand())
 	return root
 }
 

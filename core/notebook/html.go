@@ -42,7 +42,7 @@ func (n *Notebook) HTML(w io.Writer, name string) error {
 	p.printf("<style>\n%s</style>\n</head>\n<body>\n<main>\n", css)
 	for i := range n.Cells {
 		if err := p.cell(&n.Cells[i]); err != nil {
-			return fault.Wrap(err, fault.Data, "notebook html", cellName(i))
+			return fault.Wrap(err, fault.Data, "notebook html", CellName(i))
 		}
 	}
 	p.printf("</main>\n</body>\n</html>\n")

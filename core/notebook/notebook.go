@@ -96,7 +96,7 @@ func Read(r io.Reader) (*Notebook, error) {
 			return nil, err
 		}
 		if seen[c.ID] {
-			return nil, fault.New(fault.Data, "notebook", cellName(i), "its id %q is that of an earlier cell", c.ID)
+			return nil, fault.New(fault.Data, "notebook", CellName(i), "its id %q is that of an earlier cell", c.ID)
 		}
 		seen[c.ID] = true
 		n.Cells = append(n.Cells, c)
@@ -104,11 +104,11 @@ func Read(r io.Reader) (*Notebook, error) {
 	return n, nil
 }
 
-// cellName names a cell in messages, counting from 1.
-func cellName(i int) string { return fmt.Sprintf("cell %d", i+1) }
+// CellName names the cell with index i, from 0, in messages: "cell 1" is the first.
+func CellName(i int) string { return fmt.Sprintf("cell %d", i+1) }
 
 func readCell(i int, raw any, minor int) (Cell, error) {
-	o := objectOf(cellName(i), raw)
+	o := objectOf(CellName(i), raw)
 	c := Cell{Kind: Kind(take[string](o, "cell_type")), Source: o.text("source"), Metadata: take[map[string]any](o, "metadata")}
 	if o.err == nil {
 		checkTags(o, c.Metadata)
@@ -130,7 +130,7 @@ func readCell(i int, raw any, minor int) (Cell, error) {
 			c.Count = o.whole("execution_count")
 		}
 		for j, out := range take[[]any](o, "outputs") {
-			output, err := readOutput(fmt.Sprintf("%s: output %d", cellName(i), j+1), out)
+			output, err := readOutput(fmt.Sprintf("%s: output %d", CellName(i), j+1), out)
 			if err != nil && o.err == nil {
 				o.err = err
 			}

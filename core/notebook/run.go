@@ -2,7 +2,6 @@ package notebook
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,9 +33,8 @@ type Options struct {
 // an output; the cells after it are left without outputs. The cells with the tag
 // "raises-exception" may fail. A context that ends stops the cell at work.
 func (n *Notebook) Run(ctx context.Context, s *cells.Session, o Options) error {
-	if lang := n.Language(); lang != "" && !strings.EqualFold(lang, LanguageID) {
-		return fault.New(fault.Data, "notebook", "", "its cells are in %s, and lab runs Tengo", fault.Quote(lang, 30)).
-			Fix("run it with its own kernel, or make a new one with lab notebook new")
+	if err := n.SpeaksTengo(); err != nil {
+		return err
 	}
 	count, total := 0, 0
 	for i := range n.Cells {
@@ -61,7 +59,7 @@ func (n *Notebook) Run(ctx context.Context, s *cells.Session, o Options) error {
 			continue
 		}
 		c.Count = count
-		err := c.run(ctx, s, fmt.Sprintf("cell %d", i+1), o)
+		err := c.run(ctx, s, CellName(i), o)
 		if err == nil || c.Tagged(TagRaises) && ctx.Err() == nil {
 			continue
 		}

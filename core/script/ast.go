@@ -7,10 +7,12 @@ import (
 	"github.com/d5/tengo/v2/token"
 )
 
-// Bounds on the text of a script. Parser and compiler of tengo recurse without
+// MaxSource is how many bytes one script or imported file may have.
+const MaxSource = 1 << 20
+
+// Bounds on the parts of a script. Parser and compiler of tengo recurse without
 // a bound of their own, and a Go stack that overflows kills the process.
 const (
-	maxSource  = 1 << 20 // bytes of one file
 	maxNest    = 1500    // estimated depth of the syntax tree
 	maxList    = 2000    // elements of one list literal, of the 2048-value stack
 	maxSymbols = 1 << 16 // what a 16-bit operand can name
@@ -71,6 +73,13 @@ type rewriter struct {
 func (r *rewriter) fail(pos parser.Pos, format string, args ...any) {
 	if r.err == nil {
 		r.err, r.at = fmt.Errorf(format, args...), pos
+	}
+}
+
+// tooMany is fail for what Tengo cannot hold.
+func (r *rewriter) tooMany(pos parser.Pos, format string, args ...any) {
+	if r.err == nil {
+		r.err, r.at = &oversize{fmt.Sprintf(format, args...)}, pos
 	}
 }
 
@@ -144,7 +153,7 @@ func (r *rewriter) target(e parser.Expr) {
 		switch x := e.(type) {
 		case *parser.Ident:
 			if selectors > maxArgs {
-				r.fail(x.Pos(), "an assignment through %d members; at most %d", selectors, maxArgs)
+				r.tooMany(x.Pos(), "an assignment through %d members; at most %d", selectors, maxArgs)
 			}
 			return
 		case *parser.SelectorExpr:
@@ -189,14 +198,14 @@ func (r *rewriter) expr(e parser.Expr) parser.Expr {
 	switch e := e.(type) {
 	case *parser.ArrayLit:
 		if len(e.Elements) > maxList {
-			r.fail(e.Pos(), "a list literal of %d elements; at most %d, build longer ones in a loop", len(e.Elements), maxList)
+			r.tooMany(e.Pos(), "a list literal of %d elements; at most %d, build longer ones in a loop", len(e.Elements), maxList)
 		}
 		r.exprs(e.Elements)
 	case *parser.BinaryExpr:
 		return r.binary(e)
 	case *parser.CallExpr:
 		if len(e.Args) > maxArgs {
-			r.fail(e.Pos(), "a call with %d arguments; at most %d, pass a list", len(e.Args), maxArgs)
+			r.tooMany(e.Pos(), "a call with %d arguments; at most %d, pass a list", len(e.Args), maxArgs)
 		}
 		e.Func = r.expr(e.Func)
 		r.exprs(e.Args)
@@ -230,7 +239,7 @@ func (r *rewriter) expr(e parser.Expr) parser.Expr {
 		e.Expr, e.Index = r.expr(e.Expr), r.expr(e.Index)
 	case *parser.MapLit:
 		if 2*len(e.Elements) > maxList {
-			r.fail(e.Pos(), "a map literal of %d keys; at most %d, build larger ones in a loop", len(e.Elements), maxList/2)
+			r.tooMany(e.Pos(), "a map literal of %d keys; at most %d, build larger ones in a loop", len(e.Elements), maxList/2)
 		}
 		for _, el := range e.Elements {
 			el.Value = r.expr(el.Value)
@@ -255,11 +264,8 @@ func (r *rewriter) binary(e *parser.BinaryExpr) parser.Expr {
 	e.LHS, e.RHS = r.expr(e.LHS), r.expr(e.RHS)
 	switch e.Token {
 	case token.Quo:
-		a, ok1 := e.LHS.(*parser.IntLit)
-		b, ok2 := e.RHS.(*parser.IntLit)
-		if ok1 && ok2 && b.Value != 0 && a.Value%b.Value != 0 {
-			r.warn(e.Pos(), fmt.Sprintf("%d/%d is the whole number %d; write %d.0/%d for the fraction",
-				a.Value, b.Value, a.Value/b.Value, a.Value, b.Value))
+		if text := LostFraction(e); text != "" {
+			r.warn(e.Pos(), text)
 		}
 	case token.Equal, token.NotEqual:
 		if !scalarLit(e.LHS) && !scalarLit(e.RHS) {

@@ -137,7 +137,7 @@ func (c *Call) split(args []tengo.Object) (map[string]tengo.Object, []tengo.Obje
 	}
 	last := len(args) - 1
 	options, isMap := entries(args[last])
-	if !isMap || last < len(m.Params) && m.Params[last].Type.takesMap {
+	if !isMap || !m.HasOptionsAt(last) {
 		return nil, args
 	}
 	return options, args[:last]

@@ -136,7 +136,7 @@ func (s *Session) redefine(stmts []parser.Stmt) {
 func (s *Session) adopt(root, top *tengo.SymbolTable) error {
 	n := root.MaxSymbols()
 	if n > maxSymbols {
-		return fault.New(fault.Script, "script", "", "%d global variables; at most %d", n, maxSymbols)
+		return fault.Wrap(&oversize{fmt.Sprintf("%d global variables; at most %d", n, maxSymbols)}, fault.Script, "script", "")
 	}
 	for len(s.slots) < n {
 		s.slots = append(s.slots, slot{})
@@ -163,12 +163,12 @@ func (s *Session) compile(top *tengo.SymbolTable, stmts []parser.Stmt, r *rewrit
 	}
 	bc := c.Bytecode()
 	if n := len(bc.Constants) + trampolineConstants; n > maxSymbols {
-		return nil, s.failure(fault.Script, fmt.Sprintf("%d constants; at most %d: read large data from a file instead", n, maxSymbols), s.startOf(stmts))
+		return nil, s.failure(fault.Script, fmt.Sprintf("%d constants; at most %d: read large data from a file instead", n, maxSymbols), s.startOf(stmts), ErrOversize)
 	}
 	for _, o := range bc.Constants[len(s.constants):] {
 		if fn, ok := o.(*tengo.CompiledFunction); ok {
 			if text := miscompiled(fn); text != "" {
-				return nil, s.failure(fault.Script, text, []Position{s.firstOf(fn)})
+				return nil, s.failure(fault.Script, text, []Position{s.firstOf(fn)}, ErrOversize)
 			}
 		}
 	}

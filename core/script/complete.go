@@ -26,7 +26,7 @@ func (c Completeness) String() string { return [...]string{"complete", "incomple
 // many brackets are open at its end. It parses and does not compile, so a
 // complete text may still name something unknown.
 func CompletenessOf(src string) (c Completeness, open int) {
-	if len(src) > maxSource {
+	if len(src) > MaxSource {
 		return Invalid, 0
 	}
 	text := plain([]byte(src))

@@ -33,15 +33,10 @@ func (p Position) String() string {
 // through which calls. It is the Err of the *fault.Error that callers get.
 type trace struct {
 	text     string
-	frames   []Position // innermost first
-	problems []problem  // of a file that does not parse; frames[0] is the first
+	frames   []Position    // innermost first
+	problems []SyntaxError // of a file that does not parse; frames[0] is the first
 	source   func(Position) string
 	causes   []error
-}
-
-type problem struct {
-	at   Position
-	text string
 }
 
 func (t *trace) Error() string   { return t.text }
@@ -218,8 +213,8 @@ func Detail(err error) string {
 				fmt.Fprintf(&b, "\n… and %d more", len(t.problems)-i)
 				break
 			}
-			fmt.Fprintf(&b, "\n%s: %s", p.at, p.text)
-			caret(&b, t.source(p.at), p.at)
+			fmt.Fprintf(&b, "\n%s: %s", p.At, p.Text)
+			caret(&b, t.source(p.At), p.At)
 		}
 		return b.String()
 	}
@@ -310,16 +305,16 @@ func (s *Session) lines() func(Position) string {
 // syntaxError returns the error of a file that does not parse, from the
 // parser's list.
 func (s *Session) syntaxError(list parser.ErrorList) error {
-	var problems []problem
+	var problems []SyntaxError
 	for _, e := range list {
 		at := Position{File: e.Pos.Filename, Line: e.Pos.Line, Column: e.Pos.Column}
-		problems = append(problems, problem{at, strings.TrimPrefix(e.Msg, "Parse Error: ")})
+		problems = append(problems, SyntaxError{at, strings.TrimPrefix(e.Msg, "Parse Error: ")})
 	}
-	text := problems[0].text
+	text := problems[0].Text
 	if n := len(problems) - 1; n > 0 {
 		text += " (and " + plural(n, "further error") + ")"
 	}
-	e := s.failure(fault.Script, text, []Position{problems[0].at})
+	e := s.failure(fault.Script, text, []Position{problems[0].At})
 	e.Err.(*trace).problems = problems
 	return e
 }

@@ -79,8 +79,8 @@ func (ld *loader) admit(name string, src []byte) error {
 	ld.files++
 	ld.bytes += len(src)
 	switch {
-	case len(src) > maxSource:
-		return fault.New(fault.Limit, "script", name, "%d bytes long, more than %d", len(src), maxSource)
+	case len(src) > MaxSource:
+		return fault.New(fault.Limit, "script", name, "%d bytes long, more than %d", len(src), MaxSource)
 	case ld.files > maxFiles:
 		return fault.New(fault.Limit, "script", name, "imports more than %d files", maxFiles)
 	case ld.bytes > maxAllSource:
@@ -212,8 +212,8 @@ func checkFile(info fs.FileInfo) error {
 		return errors.New("it is a folder")
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a regular file")
-	case info.Size() > maxSource:
-		return fault.New(fault.Limit, "", "", "it is %d bytes long, more than %d", info.Size(), maxSource)
+	case info.Size() > MaxSource:
+		return fault.New(fault.Limit, "", "", "it is %d bytes long, more than %d", info.Size(), MaxSource)
 	}
 	return nil
 }
@@ -247,18 +247,9 @@ func (ld *loader) parse(name, importer string, src []byte, module bool) (*parser
 	s := ld.s
 	src = plain(src)
 	s.keepText(name, string(src))
-	if at, bad := tooNested(src); bad {
-		at.File = name
-		return nil, nil, s.failure(fault.Script, "an expression or block is nested too deeply, or too long; split it", []Position{at})
-	}
-	file := s.files.AddFile(name, -1, len(src))
-	tree, err := parseFile(file, src)
+	tree, err := s.parse(s.files, name, src)
 	if err != nil {
-		var list parser.ErrorList
-		if errors.As(err, &list) && len(list) > 0 {
-			return nil, nil, s.syntaxError(list)
-		}
-		return nil, nil, s.failure(fault.Script, clean(err), []Position{{File: name, Line: 1, Column: 1}})
+		return nil, nil, err
 	}
 	r := &rewriter{
 		module:   module,

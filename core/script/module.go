@@ -102,7 +102,7 @@ func (r Range) String() string {
 // Signature returns how the function is called, for help and completion:
 // "generate(prompt, {samples, seed})".
 func (m Member) Signature() string {
-	if m.Get != nil {
+	if m.Func == nil {
 		return m.Name
 	}
 	var args []string

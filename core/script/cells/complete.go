@@ -138,7 +138,7 @@ func (sc *scope) optionsAt(tokens []lexeme) []script.Param {
 				if at == nil {
 					return nil
 				}
-				return at.member.Options
+				return at.Member.Options
 			}
 		}
 	}

@@ -33,33 +33,20 @@ func lex(src string) (out []lexeme, inside bool) {
 
 // thing is what is known of an expression without running it.
 type thing struct {
-	owner    string           // of member: "lab", "distribution"
-	member   *script.Member   // a function not called yet
-	class    *script.Class    // a host object
-	module   *script.Module   // what import returned
+	script.Meaning
 	variable *script.Variable // a plain value of the session
-	list     *script.Class    // a list of host objects
 }
 
 // scope answers what names mean at one place of a text.
 type scope struct {
-	s       *Session
-	tokens  []lexeme // before the place
-	modules map[string]*script.Module
-	classes map[string]*script.Class
-	depth   int // of assignments followed
+	s        *Session
+	tokens   []lexeme // before the place
+	declared *script.Declarations
+	depth    int // of assignments followed
 }
 
 func (s *Session) scopeOf(tokens []lexeme) *scope {
-	sc := &scope{s: s, tokens: tokens, modules: map[string]*script.Module{}, classes: map[string]*script.Class{}}
-	modules := s.script.Modules()
-	for i := range modules {
-		sc.modules[modules[i].Name] = &modules[i]
-		for j := range modules[i].Classes {
-			sc.classes[modules[i].Classes[j].Name] = &modules[i].Classes[j]
-		}
-	}
-	return sc
+	return &scope{s: s, tokens: tokens, declared: script.Declared(s.script.Modules())}
 }
 
 // opening returns the index of the bracket that the one at i closes, or -1.
@@ -147,10 +134,15 @@ func (sc *scope) from(e, earlier []lexeme) *thing {
 }
 
 func (sc *scope) moduleNamed(name string) *thing {
-	if m, ok := sc.modules[name]; ok {
-		return &thing{module: m}
+	return known(sc.declared.Import(name))
+}
+
+// known returns a thing of which something is known, or nil.
+func known(m script.Meaning) *thing {
+	if m == (script.Meaning{}) {
+		return nil
 	}
-	return nil
+	return &thing{Meaning: m}
 }
 
 // name returns what a name means: what the text assigned to it last, and else
@@ -184,9 +176,9 @@ func (sc *scope) name(name string, earlier []lexeme) *thing {
 			return m
 		}
 	case v.Func != nil:
-		return &thing{member: v.Func, variable: &v}
+		return &thing{script.Meaning{Member: v.Func}, &v}
 	case v.Class != nil:
-		return &thing{class: v.Class, variable: &v}
+		return &thing{script.Meaning{Class: v.Class}, &v}
 	}
 	return &thing{variable: &v}
 }
@@ -236,54 +228,25 @@ func (sc *scope) memberOf(at *thing, name string) *thing {
 	if m == nil {
 		return nil
 	}
-	if m.Get != nil {
-		out := sc.returned(m.Returns)
-		out.member, out.owner = m, owner
-		return out
-	}
-	return &thing{owner: owner, member: m}
+	return &thing{Meaning: sc.declared.Read(owner, m)}
 }
 
 // members returns what can follow a dot.
 func (at *thing) members(s *Session) (owner string, members []script.Member) {
-	switch {
-	case at.class != nil:
-		return at.class.Name, at.class.Members
-	case at.module != nil:
-		return at.module.Name, at.module.Members
-	case at.variable != nil:
+	if owner, members = at.Members(); members == nil && at.variable != nil {
 		return at.variable.Name, s.script.Members(at.variable.Name)
 	}
-	return "", nil
+	return owner, members
 }
 
 func (sc *scope) called(at *thing) *thing {
-	if at.member == nil || at.member.Func == nil {
+	if at.Member == nil || at.Member.Func == nil {
 		return nil
 	}
-	return sc.returned(at.member.Returns)
+	return &thing{Meaning: sc.declared.Called(at.Meaning)}
 }
 
-// returned reads the word of a declaration: "distribution", "list of sample".
-func (sc *scope) returned(word string) *thing {
-	word, _, _ = strings.Cut(word, ",")
-	if elem, ok := strings.CutPrefix(word, "list of "); ok {
-		if c, ok := sc.classes[elem]; ok {
-			return &thing{list: c}
-		}
-	}
-	if c, ok := sc.classes[word]; ok {
-		return &thing{class: c}
-	}
-	return &thing{}
-}
-
-func (at *thing) element() *thing {
-	if at.list != nil {
-		return &thing{class: at.list}
-	}
-	return nil
-}
+func (at *thing) element() *thing { return known(at.Element()) }
 
 // callAt returns the function whose arguments are being written at the end of
 // tokens; nil when there is none.
@@ -299,7 +262,7 @@ func (sc *scope) callAt(tokens []lexeme) *thing {
 				break
 			}
 			if tokens[i].tok == token.LParen {
-				if at := sc.before(tokens, i); at != nil && at.member != nil {
+				if at := sc.before(tokens, i); at != nil && at.Member != nil {
 					return at
 				}
 			}

@@ -38,20 +38,20 @@ func (s *Session) Inspect(src string, cursor int) string {
 func (s *Session) describe(at *thing) string {
 	var b strings.Builder
 	switch {
-	case at.member != nil:
-		describeMember(&b, at.owner, at.member)
-	case at.module != nil:
-		fmt.Fprintf(&b, "module %s\n\n%s\n", at.module.Name, at.module.Doc)
-		listMembers(&b, at.module.Members)
+	case at.Member != nil:
+		describeMember(&b, at.Owner, at.Member)
+	case at.Module != nil:
+		fmt.Fprintf(&b, "module %s\n\n%s\n", at.Module.Name, at.Module.Doc)
+		listMembers(&b, at.Module.Members)
 	case at.variable != nil:
 		fmt.Fprintf(&b, "%s: %s\n\n%s\n", at.variable.Name, at.variable.Type, cut(at.variable.Text, 2000))
 		fallthrough
-	case at.class != nil:
-		if at.class == nil {
+	case at.Class != nil:
+		if at.Class == nil {
 			break
 		}
-		fmt.Fprintf(&b, "\n%s: %s\n", at.class.Name, at.class.Doc)
-		listMembers(&b, at.class.Members)
+		fmt.Fprintf(&b, "\n%s: %s\n", at.Class.Name, at.Class.Doc)
+		listMembers(&b, at.Class.Members)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -60,7 +60,7 @@ func listMembers(b *strings.Builder, members []script.Member) {
 	b.WriteString("\n")
 	for _, m := range members {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(b, "  %s: %s\n", m.Signature(), strings.TrimSuffix(first, "."))
+		b.WriteString(strings.TrimSuffix(fmt.Sprintf("  %s: %s", m.Signature(), strings.TrimSuffix(first, ".")), ": ") + "\n")
 	}
 }
 
