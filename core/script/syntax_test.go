@@ -230,7 +230,10 @@ func TestDeclaredMeanings(t *testing.T) {
 	if pow := member(d.Import("math"), "pow"); pow.Member == nil || d.Called(pow) != (script.Meaning{}) {
 		t.Errorf("math.pow is %+v", pow)
 	}
-	if d.Import("nothing") != (script.Meaning{}) || made.Element() != (script.Meaning{}) || d.Called(made) != (script.Meaning{}) {
+	if say := d.Global("say"); say.Member == nil || say.Member.Name != "say" {
+		t.Errorf("say is %+v", say)
+	}
+	if d.Global("nothing") != (script.Meaning{}) || d.Import("nothing") != (script.Meaning{}) || made.Element() != (script.Meaning{}) || d.Called(made) != (script.Meaning{}) {
 		t.Error("something is known of what nobody declared")
 	}
 }
