@@ -50,6 +50,7 @@ type benchTestJSON struct {
 	Rounds    int             `json:"rounds"`
 	Seconds   machine.Spread  `json:"seconds"`
 	PerSecond *machine.Spread `json:"tokens_per_second,omitempty"`
+	Step      *machine.Spread `json:"step_seconds,omitempty"`
 	FLOPs     float64         `json:"flops_per_second,omitempty"`
 	Moved     float64         `json:"bytes_per_second_moved,omitempty"`
 	OfMemory  float64         `json:"share_of_memory_bandwidth,omitempty"`
@@ -73,6 +74,10 @@ func newBenchTest(t *bench.Throughput, memory *memoryJSON) benchTestJSON {
 		p := machine.NewSpread(t.Prefill)
 		out.PrefillSeconds, out.OfPrefill = &p, trace.Real(out.Seconds.Median/p.Median)
 		return out
+	}
+	if len(t.Steps) > 0 {
+		steps := machine.NewSpread(t.Steps)
+		out.Step = &steps
 	}
 	rates := make([]float64, len(t.Seconds))
 	for i, s := range t.Seconds {

@@ -92,9 +92,9 @@ Start with
 	})
 	s := &settings{}
 	s.flags(root)
-	root.AddCommand(runCommand(s), nextCommand(s), generateCommand(s), searchCommand(s), sweepCommand(s), runsCommand(s), rerunCommand(s), plotCommand(s), plotsCommand(), scoreCommand(s), perplexityCommand(s), benchCommand(s), costCommand(s), chainCommand(s), watermarkCommand(s), pluginCommand(s), samplerCommand(s),
+	root.AddCommand(runCommand(s), nextCommand(s), exploreCommand(s), generateCommand(s), searchCommand(s), sweepCommand(s), runsCommand(s), rerunCommand(s), plotCommand(s), plotsCommand(), scoreCommand(s), perplexityCommand(s), benchCommand(s), costCommand(s), chainCommand(s), watermarkCommand(s), pluginCommand(s), samplerCommand(s),
 		modelCommand(s), serveCommand(), exitCodesTopic(), chainTopic(), modulesTopic(), strategiesTopic())
-	root.AddCommand(notebookCommand(s), kernelCommand(s), replCommand(s), fmtCommand(), checkCommand())
+	root.AddCommand(notebookCommand(s), kernelCommand(s), replCommand(s), reportCommand(s), fmtCommand(), checkCommand())
 	return root
 }
 

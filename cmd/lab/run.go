@@ -20,26 +20,35 @@ import (
 	"lab/core/script"
 	"lab/core/script/std"
 	"lab/core/table/tablemod"
+	"lab/plots"
 	"lab/plots/canvas"
 	"lab/plots/plotmod"
+	"lab/plots/report"
 )
 
 // runRecord is run.json; docs/json.md describes it.
 type runRecord struct {
-	Schema   string         `json:"schema"`
-	Script   string         `json:"script"`
-	Sources  []sourceRecord `json:"sources"`
-	Settings map[string]any `json:"settings"`
-	Seed     uint64         `json:"seed"`
-	Started  time.Time      `json:"started"`
-	Seconds  float64        `json:"seconds"`
-	Outcome  string         `json:"outcome"`
-	Error    string         `json:"error,omitempty"`
-	Lab      string         `json:"lab"`
-	Machine  machineRecord  `json:"machine"`
+	Schema   string            `json:"schema"`
+	Script   string            `json:"script"`
+	Sources  []sourceRecord    `json:"sources"`
+	Settings map[string]any    `json:"settings"`
+	Set      map[string]string `json:"set"`
+	Seed     uint64            `json:"seed"`
+	Started  time.Time         `json:"started"`
+	Seconds  float64           `json:"seconds"`
+	Outcome  string            `json:"outcome"`
+	Error    string            `json:"error,omitempty"`
+	Lab      string            `json:"lab"`
+	Machine  machineRecord     `json:"machine"`
 	experiment.Record
+	Output  string   `json:"output,omitempty"`
 	Figures []string `json:"figures"`
-	Tables  []string `json:"tables"`
+	// Captions are the words of the figures, by file name.
+	Captions map[string]report.Caption `json:"captions"`
+	Tables   []string                  `json:"tables"`
+	Sweeps   []string                  `json:"sweeps"`
+
+	folder string // that it is in
 }
 
 type sourceRecord struct {
@@ -69,9 +78,9 @@ func runCommand(s *settings) *cobra.Command {
 		Use:   "run SCRIPT",
 		Short: "Run an experiment script",
 		Long: `Runs a Tengo script with the modules lab, plot, table and stats. What the script prints goes to
-standard output, progress to standard error, figures, tables and run.json (what was run:
-sources, settings, seed, chains, model and plugin digests) into a new folder
-under runs/, or into --out. Sweeps (lab.sweep) are kept in folders of their own
+standard output, progress to standard error; that too (printed.txt), figures, tables and
+run.json (what was run: sources, settings, seed, chains, model and plugin digests) go
+into a new folder under runs/, or into --out; lab report makes a page of it. Sweeps (lab.sweep) are kept in folders of their own
 under runs/: running the script again goes on with them, and finds finished ones.
 
 With --watch the script runs again whenever it, a file it imports or the source
@@ -126,7 +135,8 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 		return &runRecord{}, err
 	}
 	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
-		Figures: []string{}, Tables: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
+		Set: args, Figures: []string{}, Captions: map[string]report.Caption{}, Tables: []string{}, Sweeps: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
+	record.folder = folder
 	var runErr error
 	var plugins *host.Host
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
@@ -177,25 +187,33 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 	shown := newProgress(cmd.ErrOrStderr())
 	env := &std.Env{Session: session, Seed: r.seed, Args: args,
 		Sweeps: &std.Sweeps{Folder: runsFolder, Script: strings.TrimSuffix(filepath.Base(path), ".tengo"), Lab: version, ForceNew: r.forceNew, RetryFailed: r.retryFailed,
-			Stopping: func() { sayStopping(cmd) }},
+			Stopping: func() { sayStopping(cmd) },
+			Made: func(dir string) {
+				if !slices.Contains(record.Sweeps, dir) {
+					record.Sweeps = append(record.Sweeps, dir)
+				}
+			}},
 		Track: func(label string, total int) (func(finished, tokens int), func()) {
 			t := shown.Start(label, total)
 			return t.Step, t.Done
 		}}
 	figures := &plotmod.Env{Folder: folder, Version: version,
-		Saved: func(name string) {
+		Saved: func(name string, f *plots.Figure) {
 			if !slices.Contains(record.Figures, name) {
 				record.Figures = append(record.Figures, name)
 			}
+			record.Captions[name] = report.Caption{Title: f.Title(), Description: f.Description()}
 		}}
 	tables := &tablemod.Env{Script: filepath.Dir(path), Folder: folder, Saved: func(name string) {
 		if !slices.Contains(record.Tables, name) {
 			record.Tables = append(record.Tables, name)
 		}
 	}}
+	printed := &printed{out: cmd.OutOrStdout(), path: filepath.Join(folder, outputFile)}
+	defer func() { _ = printed.close() }() // on a way out that failed already
 	runner, err := script.New(script.Config{
 		Modules: scriptModules(env, figures, tables, cmd.ErrOrStderr()),
-		Out:     cmd.OutOrStdout(),
+		Out:     printed,
 		Warn:    func(w script.Warning) { session.Warn("%s: %s", w.At, w.Text) },
 	})
 	if err != nil {
@@ -209,7 +227,51 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 	if err == nil {
 		err = env.Unused()
 	}
+	if closeErr := printed.close(); err == nil {
+		err = closeErr
+	}
+	if printed.wrote {
+		record.Output = outputFile
+	}
 	return err
+}
+
+// outputFile is what a script printed, in the folder of its run.
+const outputFile = "printed.txt"
+
+// printed passes on what a script prints and keeps it in a file, which is made with
+// the first byte.
+type printed struct {
+	out   io.Writer
+	path  string
+	file  *os.File
+	wrote bool
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	if p.file == nil {
+		f, err := os.Create(p.path)
+		if err != nil {
+			return 0, fault.Wrap(err, fault.Data, "lab run", p.path)
+		}
+		p.file, p.wrote = f, true
+	}
+	if _, err := p.file.Write(b); err != nil {
+		return 0, fault.Wrap(err, fault.Data, "lab run", p.path)
+	}
+	return p.out.Write(b)
+}
+
+func (p *printed) close() error {
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	if err != nil {
+		return fault.Wrap(err, fault.Data, "lab run", p.path)
+	}
+	return nil
 }
 
 // setValues reads the key=value pairs of --set.

@@ -184,6 +184,26 @@ xxxxxxxx…  1.00000    4  []`
 	}
 }
 
+func TestNumbersOfAColumn(t *testing.T) {
+	for name, row := range map[string]struct {
+		in   []float64
+		want string
+	}{
+		"like sizes":   {[]float64{0.5, 12.25, 0.025}, "0.50000 12.25000 0.02500"},
+		"whole":        {[]float64{3, 40, 0}, "3.0 40.0 0.0"},
+		"far apart":    {[]float64{4.7331, -1024905.4, 0, 6.62e-5, 1.92e13, 99.996}, "4.733 -1024905 0 6.620e-05 1.920e+13 100.00"},
+		"no number":    {[]float64{math.NaN(), math.Inf(-1), 1e-7}, "NaN -Inf 1.000e-07"},
+		"at the edges": {[]float64{1e-4, 999999999, 1e9}, "0.0001000 999999999 1.000e+09"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Of(row.in)
+			if got := strings.Join(c.texts(20), " "); got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
 func TestSamplesAreUniform(t *testing.T) {
 	x := try[*Table](t)(New(Named{"i", Of([]int64{0, 1, 2, 3, 4})}))
 	const runs = 4000

@@ -173,7 +173,9 @@ func (c *Column) texts(width int) []string {
 	return out
 }
 
-// floatFormat chooses the decimals of a column.
+// floatFormat chooses the decimals of a column: as many for all of it as give its
+// least number four digits. Where numbers of very different size meet, each has
+// four digits, with an exponent only if it is very small or large itself.
 func (c *Column) floatFormat() func(float64) string {
 	v, ok := Values[float64](c)
 	if !ok {
@@ -190,15 +192,21 @@ func (c *Column) floatFormat() func(float64) string {
 	if !whole {
 		decimals = min(max(3-int(math.Floor(math.Log10(least))), 1), 6)
 	}
-	exponents := most >= 1e9 || least < 1e-4
+	const small, large = 1e-4, 1e9
+	apart := most >= large || least < small
 	return func(x float64) string {
 		switch {
 		case x != x:
 			return "NaN"
 		case math.IsInf(x, 0):
 			return strings.TrimPrefix(strconv.FormatFloat(x, 'g', -1, 64), "+")
-		case exponents && x != 0:
-			return strconv.FormatFloat(x, 'e', 3, 64)
+		case apart && x == 0:
+			return "0"
+		case apart:
+			if a := math.Abs(x); a < small || a >= large {
+				return strconv.FormatFloat(x, 'e', 3, 64)
+			}
+			return strconv.FormatFloat(x, 'f', max(3-int(math.Floor(math.Log10(math.Abs(x)))), 0), 64)
 		}
 		return strconv.FormatFloat(x, 'f', decimals, 64)
 	}

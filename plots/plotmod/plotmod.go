@@ -20,9 +20,9 @@ import (
 
 // Env is where figures go and what their footers say.
 type Env struct {
-	Folder  string            // of the run; figures are saved below it
-	Version string            // of lab, for the footer
-	Saved   func(name string) // is told each file written, relative to Folder
+	Folder  string                             // of the run; figures are saved below it
+	Version string                             // of lab, for the footer
+	Saved   func(name string, f *plots.Figure) // is told each file written, relative to Folder, and what is in it
 }
 
 // common are the options every figure takes.
@@ -140,7 +140,7 @@ func (f *figure) save(name string) (string, error) {
 		return "", err
 	}
 	if f.env.Saved != nil {
-		f.env.Saved(name)
+		f.env.Saved(name, f.Figure)
 	}
 	return path, nil
 }

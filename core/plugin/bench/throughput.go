@@ -43,6 +43,9 @@ type Throughput struct {
 	// Rounds that count. Usage is what the backend counted in the last of them.
 	Seconds []float64
 	Usage   model.Usage
+	// Steps are the seconds of every step of the rounds that count, in order; of
+	// tests that generate only.
+	Steps []float64
 	// Prefill are the seconds that reading the forked prompt took; of forks only.
 	Prefill []float64
 }
@@ -230,7 +233,10 @@ func (t *throughput) run(ctx context.Context, counts bool) error {
 	case "pp":
 		seconds, err = t.read(ctx, t.next(), true)
 	case "tg":
-		seconds, err = t.extend(ctx)
+		var steps []float64
+		if steps, seconds, err = t.extend(ctx); err == nil && counts {
+			t.Steps = append(t.Steps, steps...)
+		}
 	default:
 		prefill, seconds, err = t.fork(ctx)
 	}
@@ -259,7 +265,7 @@ func (t *throughput) read(ctx context.Context, seq uint64, free bool) (seconds f
 }
 
 // extend extends a batch of sequences of one token, token by token.
-func (t *throughput) extend(ctx context.Context) (seconds float64, err error) {
+func (t *throughput) extend(ctx context.Context) (steps []float64, seconds float64, err error) {
 	rows := t.m.Rows(t.Batch)
 	defer t.m.Release(rows)
 	seqs, begin := make([]uint64, t.Batch), make([]model.Input, t.Batch)
@@ -275,10 +281,11 @@ func (t *throughput) extend(ctx context.Context) (seconds float64, err error) {
 		}
 	}()
 	if _, err := t.m.Forward(ctx, begin); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	tokens := t.random(t.Batch * t.Tokens)
 	start := time.Now()
+	last := start
 	for step := range t.Tokens {
 		next := tokens[step*t.Batch:][:t.Batch]
 		switch {
@@ -292,7 +299,7 @@ func (t *throughput) extend(ctx context.Context) (seconds float64, err error) {
 				drawn[i] = begin[i].Scores[0]
 			}
 			if next, err = t.opt.Draw(ctx, t.m, step, drawn, histories); err != nil {
-				return 0, err
+				return nil, 0, err
 			}
 		}
 		for i := range begin {
@@ -301,11 +308,13 @@ func (t *throughput) extend(ctx context.Context) (seconds float64, err error) {
 		}
 		u, err := t.m.Forward(ctx, begin)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		t.Usage = t.Usage.Add(u)
+		now := time.Now()
+		steps, last = append(steps, now.Sub(last).Seconds()), now
 	}
-	return time.Since(start).Seconds(), nil
+	return steps, last.Sub(start).Seconds(), nil
 }
 
 // fork reads a prompt and makes copies of its sequence.

@@ -19,7 +19,8 @@ type Sweeps struct {
 	Lab         string // version
 	ForceNew    bool   // start anew beside runs that are there
 	RetryFailed bool
-	Stopping    func() // called when an interrupt lets samples under way finish; may be nil
+	Stopping    func()           // called when an interrupt lets samples under way finish; may be nil
+	Made        func(dir string) // is told the folder of each sweep that has samples; may be nil
 
 	begun int
 }
@@ -116,6 +117,9 @@ func (e *Env) sweep(c *script.Call) (any, error) {
 		}
 		o, err = plan.Execute(ctx, sweep.Folder{Dir: filepath.Join(e.Sweeps.Folder, name), Name: name, Lab: e.Sweeps.Lab,
 			ForceNew: e.Sweeps.ForceNew, RetryFailed: e.Sweeps.RetryFailed}, opt)
+		if o.Dir != "" && o.Records > 0 && e.Sweeps.Made != nil {
+			e.Sweeps.Made(o.Dir)
+		}
 		if err == nil && !o.Complete {
 			err = fault.New(fault.Interrupted, "sweep", o.Dir, "%d of %d samples are there", o.Records, plan.Total(sweep.Options{})).Fix("running the script again goes on with the others")
 		}

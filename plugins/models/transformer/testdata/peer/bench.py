@@ -3,13 +3,15 @@
     python bench.py write FOLDER                  # needs gguf and numpy: a llama of 135M random weights in F16, Q8_0 and Q4_0
     go test -c -tags peer -o speed.test .         # in plugins/models/transformer
     python bench.py run speed.test MODEL.gguf ... # needs llama-cpp-python 0.3.36
+    python bench.py run lab MODEL.gguf ...        # the lab command instead: through the plugin, as every experiment is
 
-Two threads each, by the clock. A turn of ours is one run of the test; a turn of llama.cpp is the same work with the KV cache in one piece and
+Two threads each, by the clock. A turn of ours is one run of the test, or of lab bench; a turn of llama.cpp is the same work with the KV cache in one piece and
 with one per sequence, of which the better counts. Figures are tokens per second, medians of steps, then of turns: three, or what
 the environment variable TURNS says. On a busy machine the threads of both wait for each other, and no figure means anything; there,
 CPU=1 compares one thread each by the processor time that it takes.
 """
 
+import json
 import os
 import statistics
 import subprocess
@@ -129,7 +131,18 @@ class Llama:
         return out
 
 
+def through_plugin(lab, path):
+    text = subprocess.run([lab, "bench", path, "--batch", ",".join(map(str, SIZES)), "--generate", str(PROMPT + STEPS), "--prompt", "512",
+                           "--threads", str(THREADS), "--repeat", "3", "--fork=false", "--buffer", "0", "--json"],
+                          check=True, capture_output=True, text=True).stdout
+    tests = json.loads(text)["tests"]
+    return {"pp512" if t["test"] == "pp512" else f"b{t['batch']}":
+            t["tokens_per_second"]["median"] if t["test"] == "pp512" else t["batch"] / t["step_seconds"]["median"] for t in tests}
+
+
 def ours(test, path):
+    if os.path.basename(test) == "lab":
+        return through_plugin(test, path)
     text = subprocess.run([test, "-test.run", "TestSpeedOfAFile"], env={**os.environ, "LAB_BENCH_GGUF": os.path.abspath(path)},
                           check=True, capture_output=True, text=True).stdout
     rows = [line.split() for line in text.splitlines()]
