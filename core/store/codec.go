@@ -335,25 +335,28 @@ func (d *decoder) sample(s *trace.Sample) {
 	if n := d.count(leastStep); n > 0 {
 		s.Steps = make([]trace.Step, n)
 	}
+	sides := make([]trace.Side, 2*len(s.Steps)) // one piece of memory for all
 	for i := range s.Steps {
 		if d.bad {
 			return
 		}
-		d.step(&s.Steps[i], names)
+		d.step(&s.Steps[i], sides[2*i:][:2], names)
 		s.Steps[i].Step = i
 	}
 }
 
-func (d *decoder) step(s *trace.Step, names []string) {
+// step reads a step, whose sides, where it has them, lie in sides.
+func (d *decoder) step(s *trace.Step, sides []trace.Side, names []string) {
 	flags := d.number()
 	s.Token = d.token()
 	s.Piece = d.bytes()
-	for _, side := range []struct {
+	for i, side := range []struct {
 		bit int
 		at  **trace.Side
 	}{{hasModel, &s.Model}, {hasSampling, &s.Sampling}} {
 		if flags&side.bit != 0 {
-			*side.at = &trace.Side{Prob: d.real(), SurprisalBits: d.real(), EntropyBits: d.real(), Rank: d.number(), Support: d.number()}
+			*side.at = &sides[i]
+			sides[i] = trace.Side{Prob: d.real(), SurprisalBits: d.real(), EntropyBits: d.real(), Rank: d.number(), Support: d.number()}
 		}
 	}
 	if n := d.count(leastStage); n > 0 {

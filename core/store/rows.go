@@ -112,15 +112,19 @@ func (w *sampleRow) record() Record {
 func newStepRow(r *Record, i int) stepRow {
 	s := &r.Trace.Steps[i]
 	w := stepRow{Cell: int32(r.Cell), Sample: int32(r.Sample), Step: int32(i), Token: s.Token, Piece: s.Piece}
+	var counts *[4]int64 // one piece of memory for all of a row, of which there are many
+	if s.Model != nil || s.Sampling != nil {
+		counts = new([4]int64)
+	}
 	if m := s.Model; m != nil {
-		rank, support := int64(m.Rank), int64(m.Support)
+		counts[0], counts[1] = int64(m.Rank), int64(m.Support)
 		w.ModelProb, w.ModelSurprisal, w.ModelEntropy = (*float64)(&m.Prob), (*float64)(&m.SurprisalBits), (*float64)(&m.EntropyBits)
-		w.ModelRank, w.ModelSupport = &rank, &support
+		w.ModelRank, w.ModelSupport = &counts[0], &counts[1]
 	}
 	if q := s.Sampling; q != nil {
-		rank, support := int64(q.Rank), int64(q.Support)
+		counts[2], counts[3] = int64(q.Rank), int64(q.Support)
 		w.SamplingProb, w.SamplingSurprisal, w.SamplingEntropy = (*float64)(&q.Prob), (*float64)(&q.SurprisalBits), (*float64)(&q.EntropyBits)
-		w.SamplingRank, w.SamplingSupport = &rank, &support
+		w.SamplingRank, w.SamplingSupport = &counts[2], &counts[3]
 	}
 	return w
 }
