@@ -51,19 +51,15 @@ func (b *bars) allCategories() []string {
 	return out
 }
 
-func visible(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = canvas.Visible(s)
-	}
-	return out
-}
-
 func (h *heat) vega(v *view) {
-	at := len(v.header) - 3
+	at := h.first
 	ordinal := func(column int, order []string, q Quantity) *vega.Channel {
 		c := v.of(column, "ordinal", canvas.Clean(q.axisName()))
-		c.Sort = visible(order)
+		list := make([]string, len(order))
+		for i, name := range order {
+			list[i] = h.spell(name)
+		}
+		c.Sort = list
 		return c
 	}
 	rows := append([]string(nil), h.data.Rows...)
