@@ -133,7 +133,8 @@ func (t *drivers) draw(o Options) (*Figure, error) {
 		t.drawBars(p)
 	}
 	o.Footer = source(t.data.CostBasis, o.Footer)
-	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table}), nil
+	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table, drawn: t.viewTable,
+		text: []string{"factor", "value", "label"}, vega: t.vega}), nil
 }
 
 func (t *drivers) legend() []canvas.Key {

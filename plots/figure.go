@@ -26,7 +26,7 @@ type content struct {
 	table    func() Table
 	drawn    func() Table       // the rows that vega speaks of; nil: those of table
 	text     []string           // columns of the table that hold names, though they may look like numbers
-	vega     func(v *view)      // says how the table is drawn; nil: as points
+	vega     func(v *view)      // says how the table is drawn
 	sketch   func(s *sketchpad) // draws with characters; nil: rows of the table
 }
 

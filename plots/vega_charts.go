@@ -75,7 +75,7 @@ func (h *heat) vega(v *view) {
 		v.positive(at+2, h.data.Value)
 	}
 	if h.data.Centre != nil {
-		scale = &vega.Scale{DomainMid: *h.data.Centre, Range: []string{css(v.theme.Series[0]), css(v.theme.Background), css(v.theme.Series[1])}}
+		scale = &vega.Scale{DomainMid: *h.data.Centre, Interpolate: "rgb", Range: []string{css(v.theme.Series[0]), css(v.theme.Background), css(v.theme.Series[1])}}
 	}
 	value.Scale = scale
 	var facet *vega.Channel
