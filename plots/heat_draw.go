@@ -128,7 +128,7 @@ func (h *heat) drawPanels(p *canvas.Page) {
 		}
 		g.Titles = append(g.Titles, title)
 	}
-	g.Y = canvas.Axis{Name: h.data.Y.axisName(), Min: -float64(rows) + 0.5, Max: 0.5, Ticks: h.rowTicks(p)}
+	g.Y = canvas.Axis{Name: h.data.Y.axisName(), Min: -float64(rows) + 0.5, Max: 0.5, Ticks: h.rowTicks(p, pitch)}
 	g.X = canvas.Axis{Name: h.data.X.axisName(), Min: -0.5, Max: float64(columns) - 0.5}
 	width := (p.Right() - p.Left() - p.YAxisWidth(g.Y, g.Height)) / vg.Length(g.Columns(p, len(g.Titles)))
 	each := width / vg.Length(columns)
@@ -186,13 +186,13 @@ func (h *heat) rowAt(i int) float64 {
 }
 
 // rowTicks are the names of the rows from the lowest.
-func (h *heat) rowTicks(p *canvas.Page) []canvas.Tick {
+func (h *heat) rowTicks(p *canvas.Page, pitch vg.Length) []canvas.Tick {
 	names := make([]string, len(h.rows))
 	for i, n := range h.rows {
 		names[int(-h.rowAt(i))] = n
 	}
 	var ticks []canvas.Tick
-	for _, t := range rowTicks(p, names) {
+	for _, t := range rowTicks(p, names, pitch) {
 		if int(-t.At)%tickEvery(len(names)) == 0 {
 			ticks = append(ticks, t)
 		}

@@ -173,6 +173,7 @@ type AxisStyle struct {
 	GridColor   string `json:"gridColor,omitempty"`
 	DomainColor string `json:"domainColor,omitempty"`
 	TickColor   string `json:"tickColor,omitempty"`
+	LabelLimit  int    `json:"labelLimit,omitempty"` // longest label, in pixels
 }
 
 // TextStyle is the colours of words outside axes.
