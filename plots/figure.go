@@ -46,6 +46,9 @@ func (f *Figure) Name() string { return f.name }
 // Title returns the title as drawn.
 func (f *Figure) Title() string { return f.picture.Title() }
 
+// Theme returns the theme it was drawn in.
+func (f *Figure) Theme() Theme { return f.options.Theme }
+
 // Description returns the picture in words, for readers who cannot see it, made
 // from the numbers that were drawn.
 func (f *Figure) Description() string { return f.picture.Description() }
