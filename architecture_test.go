@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -232,5 +233,33 @@ func TestNoPackageIsADrawerForOddments(t *testing.T) {
 				t.Errorf("package %s: %q says nothing about what it owns", pkg, part)
 			}
 		}
+	}
+}
+
+// TestTheMapNamesEveryFolder holds README's table to the tree: a package of the
+// first two levels is named there, or belongs to one that is.
+func TestTheMapNamesEveryFolder(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, pattern := range []string{"core/*", "plugins/*", "cmd/*"} {
+		folders, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, folder := range folders {
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+				continue
+			}
+			checked++
+			if !strings.Contains(string(readme), "`"+filepath.ToSlash(folder)+"`") {
+				t.Errorf("README's map lacks %s", folder)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d folders were found", checked)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -118,6 +119,7 @@ func many(n int, what string) string {
 // checker gathers what is found in the files of a command line.
 type checker struct {
 	modules []script.Module
+	files   []string // that are checked themselves, and not as imports
 	report  checkReport
 }
 
@@ -133,6 +135,7 @@ func (c *checker) all(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.files = files
 	return eachFile(cmd, files, func(path string) error {
 		if isNotebook(path) {
 			return c.notebook(path)
@@ -189,6 +192,9 @@ func (c *checker) add(found []lint.Finding, place func(lint.Finding) (file strin
 	c.report.Files++
 	for _, f := range found {
 		file, cell := place(f)
+		if f.Unit < 0 && slices.Contains(c.files, file) {
+			continue
+		}
 		if f.Severity == lint.Error {
 			c.report.Errors++
 		} else {

@@ -33,7 +33,8 @@ func scriptReference() string {
 Scripts are written in Tengo (github.com/d5/tengo, version 2). The last argument of many functions is a map of options; an
 unknown key, a value of the wrong type or out of range is an error with the script's position. Real quantities are floats,
 counts and token ids ints. Failures raise; try(fn) turns one into a value. Objects of lab, plot, table, stats and cost are immutable, and a
-member they do not have is an error. 1/4 of two ints is 0: write 1.0/4.
+member they do not have is an error. 1/4 of two ints is 0: write 1.0/4. lab check finds such mistakes without a run, and lab fmt
+lays scripts out.
 
 Standard modules: math, text, json, fmt, enum, base64, hex. Imports of files are confined to the script's folder.
 

@@ -250,6 +250,9 @@ func (s *Session) compileError(err error, st parser.Stmt, r *rewriter) error {
 	}
 	if name, ok := quoted("unresolved reference ", ""); ok {
 		e.Err.(*trace).text = fmt.Sprintf("unknown name %q", name)
+		if r.names[name] {
+			return e.Fix("it is defined later, or inside of a block")
+		}
 		if near := fault.Suggest(name, s.visible(r)); near != "" {
 			return e.Fix("did you mean %q?", near)
 		}

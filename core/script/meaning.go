@@ -23,13 +23,18 @@ type Meaning struct {
 type Declarations struct {
 	modules map[string]*Module
 	classes map[string]*Class
+	globals map[string]*Member
 }
 
 // Declared returns the declarations of modules and of what scripts always find,
 // of Tengo's own modules by their names alone. Of two classes of one name the
 // last is meant.
 func Declared(modules []Module) *Declarations {
-	d := &Declarations{modules: map[string]*Module{}, classes: map[string]*Class{}}
+	d := &Declarations{modules: map[string]*Module{}, classes: map[string]*Class{}, globals: map[string]*Member{}}
+	always := Globals()
+	for i := range always {
+		d.globals[always[i].Name] = &always[i]
+	}
 	for _, name := range stockModules() {
 		m := &Module{Name: name, Doc: "Of the standard library of Tengo."}
 		for _, key := range sortedKeys(stdlib.BuiltinModules[name]) {
@@ -50,6 +55,9 @@ func Declared(modules []Module) *Declarations {
 
 // Import returns what import(name) is.
 func (d *Declarations) Import(name string) Meaning { return Meaning{Module: d.modules[name]} }
+
+// Global returns what a function of [Globals] is.
+func (d *Declarations) Global(name string) Meaning { return Meaning{Member: d.globals[name]} }
 
 // Members returns what can follow a dot, and what it is of; nil when nothing is
 // known of that.

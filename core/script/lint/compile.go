@@ -2,7 +2,6 @@ package lint
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"lab/core/fault"
@@ -19,39 +18,55 @@ const (
 // compile asks the compiler about every unit. Names that the rules miss, or that are
 // of a unit which does not compile, are defined for it first, so that it can say
 // something else.
-func (p *program) compile() error {
-	at := 0
-	session, err := script.New(script.Config{Modules: p.config.Modules, Folder: p.config.Folder, Warn: func(w script.Warning) { p.warned(at, w) }})
-	if err != nil {
-		return err
-	}
-	names := map[string]bool{}
-	stub := func(name string) {
-		if !names[name] {
-			names[name] = true
-			_ = session.Check("names", name+" := undefined") // cannot fail: it is a name
-		}
-	}
+func (p *program) compile(session *script.Session) {
+	defined := map[string]bool{}
+	var names []string
 	for _, m := range p.names.missing {
-		stub(m.at.Name)
+		names = append(names, m.at.Name)
 	}
+	define(session, names, defined)
 	for i, u := range p.units {
-		at = i
-		err := errors.New("")
+		p.asked = i
 		if u.tree != nil {
-			if err = session.Check(u.Name, u.Source); err != nil {
-				p.failed(i, err)
+			err := session.Check(u.Name, u.Source)
+			if err == nil {
+				continue
+			}
+			p.failed(i, err)
+		}
+		names = nil
+		for _, s := range p.names.symbols {
+			if s.unit == u && s.top {
+				names = append(names, s.name)
 			}
 		}
-		if err != nil {
-			for _, s := range p.names.symbols {
-				if s.unit == u && s.top {
-					stub(s.name)
-				}
-			}
+		define(session, names, defined)
+	}
+}
+
+// define gives the compiler names that are not among those defined.
+func define(session *script.Session, names []string, defined map[string]bool) {
+	const most = 10_000 // at once: a script may not be longer than MaxSource
+	var b strings.Builder
+	n := 0
+	flush := func() {
+		_ = session.Check("names", b.String()) // what it cannot define it will miss
+		b.Reset()
+		n = 0
+	}
+	for _, name := range names {
+		if defined[name] {
+			continue
+		}
+		defined[name] = true
+		b.WriteString(name + " := undefined\n")
+		if n++; n == most || b.Len() > script.MaxSource/2 {
+			flush()
 		}
 	}
-	return nil
+	if n > 0 {
+		flush()
+	}
 }
 
 // failed adds the error of a compiler.
@@ -71,8 +86,8 @@ func (p *program) failed(i int, err error) {
 }
 
 // warned adds a warning of the compiler.
-func (p *program) warned(i int, w script.Warning) {
-	f := Finding{Rule: ruleImported, Severity: Warning, Unit: i, At: w.At}
+func (p *program) warned(w script.Warning) {
+	f := Finding{Rule: ruleImported, Severity: Warning, Unit: p.asked, At: w.At}
 	f.Text, f.Fix, _ = strings.Cut(w.Text, "; ")
 	p.addOnce(f)
 }
@@ -84,7 +99,7 @@ func (p *program) addOnce(f Finding) {
 		f.Unit = -1
 	}
 	f.End = f.At
-	if !slices.ContainsFunc(p.findings, func(o Finding) bool { return o.At == f.At && o.Severity == f.Severity }) {
-		p.findings = append(p.findings, f)
+	if !p.spoken[spot{f.At, f.Severity}] {
+		p.add(f)
 	}
 }

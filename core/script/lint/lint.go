@@ -77,15 +77,22 @@ func Rules() []Rule {
 
 // program is what the rules look at.
 type program struct {
-	config   Config
 	declared *script.Declarations
 	units    []*unit
 	names    *scopes
 	rule     *Rule // at work
+	asked    int   // the unit that the compiler is asked about
 	findings []Finding
+	spoken   map[spot]bool // where there are findings
 
 	meanings map[parser.Expr]script.Meaning
 	numbers  map[parser.Expr]number
+}
+
+// spot is a place of which something of that severity is said.
+type spot struct {
+	at       script.Position
+	severity Severity
 }
 
 // unit is a Unit that was read.
@@ -99,13 +106,13 @@ type unit struct {
 // one session, in the order of the text. The error is of kind internal, for
 // modules whose declaration is wrong.
 func Check(c Config, units ...Unit) ([]Finding, error) {
-	p := &program{config: c, declared: script.Declared(c.Modules), meanings: map[parser.Expr]script.Meaning{}, numbers: map[parser.Expr]number{}}
+	p := &program{declared: script.Declared(c.Modules), spoken: map[spot]bool{}, meanings: map[parser.Expr]script.Meaning{}, numbers: map[parser.Expr]number{}}
 	rules := Rules()
 	p.rule = &rules[0]
 	for i := range units {
 		p.read(i, units[i])
 	}
-	session, err := script.New(script.Config{Modules: c.Modules})
+	session, err := script.New(script.Config{Modules: c.Modules, Folder: c.Folder, Warn: p.warned})
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +122,7 @@ func Check(c Config, units ...Unit) ([]Finding, error) {
 			p.rule.check(p)
 		}
 	}
-	if err := p.compile(); err != nil {
-		return nil, err
-	}
+	p.compile(session)
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool {
 		return f.Severity == Error && f.Unit >= 0 && units[f.Unit].MayFail
 	})
@@ -139,17 +144,22 @@ func (p *program) read(i int, u Unit) {
 	}
 	if list := script.SyntaxErrors(err); len(list) > 0 {
 		for _, e := range list {
-			p.findings = append(p.findings, Finding{Rule: p.rule.Name, Severity: Error, Unit: i, At: e.At, End: e.At, Text: e.Text})
+			p.add(Finding{Rule: p.rule.Name, Severity: Error, Unit: i, At: e.At, End: e.At, Text: e.Text})
 		}
 		return
 	}
 	p.failed(i, err) // too large, or too deeply nested
 }
 
+func (p *program) add(f Finding) {
+	p.findings = append(p.findings, f)
+	p.spoken[spot{f.At, f.Severity}] = true
+}
+
 // found adds a finding of the rule at work about a node.
 func (p *program) found(u *unit, n parser.Node, text, fix string) {
 	at, end := u.position(begin(n)), u.position(n.End())
-	p.findings = append(p.findings, Finding{Rule: p.rule.Name, Severity: p.rule.Severity, Unit: u.index, At: at, End: end, Text: text, Fix: fix})
+	p.add(Finding{Rule: p.rule.Name, Severity: p.rule.Severity, Unit: u.index, At: at, End: end, Text: text, Fix: fix})
 }
 
 // begin returns where a node begins. Tengo takes a sign for no part of its operand.

@@ -225,6 +225,7 @@ func TestOversize(t *testing.T) {
 	}
 	for _, row := range []struct{ law, in, want string }{
 		{"variables of a function", "f := func() {\n" + many(257, "_v%d := 1", "\n") + "\n}\nf()", "257 variables in one function"},
+		{"variables of functions around", "f := func() {\n" + many(130, "_v%d := 1", "\n") + "\nreturn func() {\n" + many(130, "_w%d := 1", "\n") + "\nreturn func() { return [" + many(130, "_v%d, _w%[1]d", ", ") + "] }\n}\n}\nf()", "a function uses 260 variables of the functions around it"},
 		{"arguments of a call", "print(" + list(256, ", ") + ")", "a call with 256 arguments; at most 255"},
 		{"elements of a list", "print([" + list(2001, ", ") + "])", "a list literal of 2001 elements"},
 		{"keys of a map", "print({" + many(1001, "k%d: 1", ", ") + "})", "a map literal of 1001 keys"},
@@ -277,6 +278,26 @@ func TestImportedFiles(t *testing.T) {
 	}
 	if got := write(check(t, dir, "print(import(\"../x\"))")); len(got) != 1 || !strings.HasPrefix(got[0], "t:1:7 error compile: import \"../x\" leaves the script's folder") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// An imported file is a function, with the limits of one.
+func TestAnImportedFileIsOversize(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	for i := range 257 {
+		fmt.Fprintf(&b, "_v%d := 1\n", i)
+	}
+	b.WriteString("export 1")
+	if err := os.WriteFile(filepath.Join(dir, "big.tengo"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := write(check(t, dir, "print(import(\"./big\"))"))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "big.tengo:") || !strings.Contains(got[0], "error oversize: 257 variables in one function or imported file") {
+		t.Errorf("got %q", got)
+	}
+	if got := check(t, dir, b.String()); len(got) != 0 {
+		t.Errorf("as a script it has %q", write(got))
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *program) meaningOf(e parser.Expr, left int) script.Meaning {
 	case *parser.Ident:
 		u := p.names.uses[e]
 		if u.symbol != nil && u.symbol.kind == ready {
-			return p.global(e.Name)
+			return p.declared.Global(e.Name)
 		}
 		init, element := u.value()
 		m := p.follow(init, left)
@@ -81,17 +81,6 @@ func (u use) value() (e parser.Expr, element bool) {
 	}
 	return s.init, s.kind == loopVariable
 }
-
-func (p *program) global(name string) script.Meaning {
-	for _, m := range globals {
-		if m.Name == name {
-			return script.Meaning{Member: &m}
-		}
-	}
-	return script.Meaning{}
-}
-
-var globals = script.Globals()
 
 func (p *program) member(m script.Meaning, name string) script.Meaning {
 	owner, members := sure(m).Members()

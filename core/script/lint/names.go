@@ -18,10 +18,8 @@ func undefined(p *program) {
 // cure says what to do about a name that nothing defines.
 func (p *program) cure(m missing) string {
 	name := m.at.Name
-	for _, s := range p.names.symbols {
-		if s.name == name && s.at != nil {
-			return fmt.Sprintf("%s defines it, which is not seen here: it comes later or is inside of a block", s.unit.position(s.at.Pos()))
-		}
+	if s := p.names.first[name]; s != nil {
+		return fmt.Sprintf("%s defines it, which is not seen here: it comes later or is inside of a block", s.unit.position(s.at.Pos()))
 	}
 	if p.declared.Import(name).Module != nil {
 		return fmt.Sprintf("define it first: %s := import(%q)", name, name)

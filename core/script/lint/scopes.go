@@ -43,7 +43,8 @@ type use struct {
 // a block sees what was defined before it in the blocks around it.
 type scopes struct {
 	uses    map[*parser.Ident]use
-	symbols []*symbol // in the order of their definition
+	symbols []*symbol          // in the order of their definition
+	first   map[string]*symbol // of symbols with a place, by name
 	missing []missing
 	hidden  map[*symbol]*symbol // what a definition hides
 }
@@ -52,8 +53,11 @@ type scopes struct {
 type missing struct {
 	unit  *unit
 	at    *parser.Ident
-	known []string // the names that are seen there
+	known []string // the names that are seen there; nil after maxSuggested
 }
+
+// maxSuggested is for how many missing names a near one is looked for.
+const maxSuggested = 100
 
 // resolver walks the units.
 type resolver struct {
@@ -102,7 +106,7 @@ func (s *scope) all() []string {
 }
 
 func resolve(p *program, session *script.Session) *scopes {
-	r := &resolver{missed: map[place]bool{}, out: &scopes{uses: map[*parser.Ident]use{}, hidden: map[*symbol]*symbol{}}}
+	r := &resolver{missed: map[place]bool{}, out: &scopes{uses: map[*parser.Ident]use{}, first: map[string]*symbol{}, hidden: map[*symbol]*symbol{}}}
 	r.open(0)
 	for _, f := range tengo.GetAllBuiltinFunctions() {
 		r.scope.names[f.Name] = &symbol{name: f.Name, kind: ready}
@@ -149,6 +153,9 @@ func (r *resolver) add(sym *symbol) {
 	}
 	r.scope.names[sym.name] = sym
 	r.out.symbols = append(r.out.symbols, sym)
+	if r.out.first[sym.name] == nil && sym.at != nil {
+		r.out.first[sym.name] = sym
+	}
 }
 
 // guess notes the names of a unit that does not parse: those that it may define are
@@ -194,7 +201,11 @@ func (r *resolver) touch(id *parser.Ident, reads bool) {
 func (r *resolver) miss(id *parser.Ident) {
 	if at := (place{r.unit, id.Name}); !r.missed[at] {
 		r.missed[at] = true
-		r.out.missing = append(r.out.missing, missing{r.unit, id, r.scope.all()})
+		m := missing{unit: r.unit, at: id}
+		if len(r.out.missing) < maxSuggested {
+			m.known = r.scope.all()
+		}
+		r.out.missing = append(r.out.missing, m)
 	}
 }
 
@@ -255,11 +266,11 @@ func (r *resolver) stmt(s parser.Stmt) {
 func (r *resolver) assign(s *parser.AssignStmt) {
 	id, plain := s.LHS[0].(*parser.Ident)
 	if s.Token != token.Define || !plain || len(s.LHS) > 1 || len(s.RHS) > 1 {
-		for _, e := range s.RHS {
-			r.expr(e)
-		}
 		for _, e := range s.LHS {
 			r.target(e)
+		}
+		for _, e := range s.RHS {
+			r.expr(e)
 		}
 		return
 	}
