@@ -244,7 +244,6 @@ func (m planeView) curve(k curve) []vega.Spec {
 	if len(k.Lo) > 0 {
 		band := e
 		band.Y, band.Y2 = m.other(m.y, viewLo), m.end(viewHi)
-		band.Color = &vega.Channel{Value: css(k.look.colour(m.theme))} // the legend would be as pale as the band
 		out = append(out, vega.Spec{Transform: rows, Mark: &vega.Mark{Type: "area", Opacity: 0.22}, Encoding: &band})
 	}
 	line := &vega.Mark{Type: "line", Tooltip: vega.AllFields(), StrokeWidth: float64(k.look.thickness()) * pixelsPerPoint}

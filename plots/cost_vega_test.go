@@ -92,7 +92,10 @@ func TestCostFiguresHaveTheirMarksElsewhere(t *testing.T) {
 		costSpeculativeName: {"line", "point", "rect", "text"},
 		costDriversName:     {"bar", "rule", "text"},
 	} {
-		_, views, _ := specOf(t, name)
+		spec, views, _ := specOf(t, name)
+		if spec.Config.Legend.SymbolOpacity != 1 {
+			t.Errorf("%s: the legend may be as pale as a band", name)
+		}
 		got := map[string]bool{}
 		for _, v := range views {
 			got[v.Mark.Type] = true
@@ -182,5 +185,29 @@ func TestPartsOfABarStandOnEachOtherElsewhere(t *testing.T) {
 		if len(ends) == 0 || total == 0 {
 			t.Errorf("%s: %d bars, %d totals", name, len(ends), total)
 		}
+	}
+}
+
+// The frame around the best cell is around that cell elsewhere too.
+func TestTheBestCellIsFramedElsewhere(t *testing.T) {
+	d := exampleGrid(6, 4)
+	g, err := newSweepGrid(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := d.Cells[g.best]
+	_, views, _ := specOf(t, gridName)
+	var frames [][]any
+	for _, v := range views {
+		if v.Mark.Fill == "transparent" {
+			var cell []any
+			for _, f := range v.Transform {
+				cell = append(cell, f.Filter.Equal)
+			}
+			frames = append(frames, cell)
+		}
+	}
+	if want := []any{d.XNames[b.X], d.YNames[b.Y]}; len(frames) != 1 || !slices.Equal(frames[0], want) {
+		t.Errorf("framed %v, the best is %v", frames, want)
 	}
 }

@@ -51,8 +51,11 @@ func (h *heat) amount(v float64) float64 {
 	return min(max((c.Coord(v)-lo)/(hi-lo), 0), 1)
 }
 
-// colour returns the colour of a value. The scale of amounts starts a little
-// above the background, so that the lowest cell is still a cell.
+// amountColour returns the colour at a place of the scale of amounts, 0 to 1. It
+// starts a little above the background, so that the lowest cell is still a cell.
+func amountColour(th Theme, at float64) color.RGBA { return th.Sequential(0.08 + 0.92*at) }
+
+// colour returns the colour of a value.
 func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	if !defined(v) {
 		if th.Grey { // a grey would be a value
@@ -63,7 +66,7 @@ func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	a := h.amount(v)
 	switch {
 	case h.data.Centre == nil:
-		return th.Sequential(0.08 + 0.92*a)
+		return amountColour(th, a)
 	case th.Grey: // two greys would be one
 		return th.Sequential(0.04 + 0.96*(a+1)/2)
 	case a < 0:

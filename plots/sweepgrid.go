@@ -8,6 +8,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plots/canvas"
+	"lab/plots/vega"
 )
 
 // The question: which pair of settings is best, and is it clearly so?
@@ -72,7 +73,7 @@ func SweepGrid(d GridData, o Options) (fig *Figure, err error) {
 	cells := g.cells()
 	s := sheet{name: gridName, width: gridWidth, title: g.finding(), subtitle: g.subtitle(), x: d.X.words(), y: d.Y.words(),
 		body: cells.drawBody, notes: g.notes, describe: g.describe, table: g.table,
-		text: []string{g.table().Header[0], g.table().Header[1], "failed"}, vega: cells.vega, sketch: cells.sketch}
+		text: []string{g.table().Header[0], g.table().Header[1], "failed"}, vega: func(v *view) { cells.vega(v); g.failedElsewhere(v) }, sketch: cells.sketch}
 	if g.values == 0 && len(g.failed) == 0 {
 		s.emptyWhy = "no cells"
 		if len(d.Cells) > 0 {
@@ -135,6 +136,21 @@ func newSweepGrid(d GridData) (*settingsGrid, error) {
 		}
 	}
 	return g, nil
+}
+
+// failedElsewhere writes into the cells that failed, which have no colour.
+func (g *settingsGrid) failedElsewhere(v *view) {
+	var reasons []string
+	for _, i := range g.failed {
+		reasons = append(reasons, canvas.Clean(g.data.Cells[i].Failed))
+	}
+	if reasons == nil {
+		return
+	}
+	failed := v.fields[len(v.fields)-1]
+	e := &vega.Encoding{X: v.spec.Layer[0].Encoding.X, Y: v.spec.Layer[0].Encoding.Y, Text: &vega.Channel{Value: "failed"}}
+	v.spec.Layer = append(v.spec.Layer, vega.Spec{Transform: []vega.Transform{{Filter: &vega.Filter{Field: failed, OneOf: unique(reasons)}}},
+		Mark: &vega.Mark{Type: "text", Color: css(v.theme.Muted), Tooltip: vega.AllFields()}, Encoding: e})
 }
 
 // cells returns the drawing: a heat map of one panel.

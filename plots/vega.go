@@ -33,7 +33,7 @@ func (f *Figure) VegaLite(w io.Writer) (err error) {
 	s.Data = vega.Rows(t.Header, t.Rows, func(c int) bool { return slices.Contains(f.text, t.Header[c]) })
 	ink, muted, grid := css(th.Ink), css(th.Muted), css(th.Grid)
 	s.Config = &vega.Config{Background: css(th.Background), Axis: &vega.AxisStyle{LabelColor: ink, TitleColor: ink, GridColor: grid, DomainColor: ink, TickColor: ink, LabelLimit: labelPixels},
-		Legend: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, Title: &vega.TextStyle{Color: ink, SubtitleColor: muted},
+		Legend: &vega.TextStyle{LabelColor: ink, TitleColor: ink, SymbolOpacity: 1}, Title: &vega.TextStyle{Color: ink, SubtitleColor: muted},
 		Header: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, View: &vega.View{Stroke: grid}}
 	return s.Write(w)
 }

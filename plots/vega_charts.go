@@ -69,7 +69,12 @@ func (h *heat) vega(v *view) {
 		}
 	}
 	value := v.of(at+2, "quantitative", canvas.Clean(h.data.Value.axisName()))
-	scale := &vega.Scale{Range: stopsOf(v.theme)}
+	const stops = 8
+	var amounts []string // the colours of the picture: the lowest is not the page's
+	for i := range stops + 1 {
+		amounts = append(amounts, css(amountColour(v.theme, float64(i)/stops)))
+	}
+	scale := &vega.Scale{Range: amounts}
 	if h.data.Value.Log {
 		scale.Type = "log"
 		v.positive(at+2, h.data.Value)
@@ -87,8 +92,23 @@ func (h *heat) vega(v *view) {
 		facet = v.names(0, titles, h.data.Facet)
 	}
 	width, height := viewSize(len(h.data.Panels))
-	v.layers([]vega.Spec{{Mark: &vega.Mark{Type: "rect", Tooltip: vega.AllFields()},
-		Encoding: &vega.Encoding{X: ordinal(at, h.data.Columns, h.data.X), Y: ordinal(at+1, rows, h.data.Y), Color: value}}}, facet, width, height)
+	x, y := ordinal(at, h.data.Columns, h.data.X), ordinal(at+1, rows, h.data.Y)
+	layers := []vega.Spec{{Mark: &vega.Mark{Type: "rect", Tooltip: vega.AllFields()}, Encoding: &vega.Encoding{X: x, Y: y, Color: value}}}
+	for k, frame := range h.frames {
+		if frame[0] < 0 {
+			continue
+		}
+		equal := func(column int, name string) vega.Transform {
+			return vega.Transform{Filter: &vega.Filter{Field: v.fields[column], Equal: name}}
+		}
+		only := []vega.Transform{equal(at, h.spell(h.data.Columns[frame[1]])), equal(at+1, h.spell(h.data.Rows[frame[0]]))}
+		if facet != nil {
+			only = append(only, equal(0, canvas.Clean(h.data.Panels[k].Title)))
+		}
+		layers = append(layers, vega.Spec{Transform: only, Mark: &vega.Mark{Type: "rect", Fill: "transparent", Stroke: css(v.theme.Ink), StrokeWidth: 2.5},
+			Encoding: &vega.Encoding{X: x, Y: y}})
+	}
+	v.layers(layers, facet, width, height)
 }
 
 func stopsOf(th Theme) []string {

@@ -182,6 +182,9 @@ type TextStyle struct {
 	SubtitleColor string `json:"subtitleColor,omitempty"`
 	LabelColor    string `json:"labelColor,omitempty"`
 	TitleColor    string `json:"titleColor,omitempty"`
+	// SymbolOpacity is that of the signs of a legend; 0: that of its first mark,
+	// which may be a pale band.
+	SymbolOpacity float64 `json:"symbolOpacity,omitempty"`
 }
 
 // View is the frame of a panel.
