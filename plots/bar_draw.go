@@ -87,6 +87,7 @@ func (b *bars) drawPanels(p *canvas.Page) {
 	for i, c := range b.categories {
 		names[i] = shownName(c)
 	}
+	pitch = pitchFor(p, names, pitch)
 	g := canvas.Grid{Height: vg.Length(len(names))*pitch + 4, Room: room + 4, Least: 80}
 	for _, panel := range b.panels {
 		if panel != "" && b.data.Facet != "" && isNumber(panel) {
@@ -97,7 +98,7 @@ func (b *bars) drawPanels(p *canvas.Page) {
 		}
 		g.Titles = append(g.Titles, panel)
 	}
-	g.Y = canvas.Axis{Min: -float64(len(names)) + 0.45, Max: 0.55, Ticks: rowTicks(p, names), Name: b.data.Category}
+	g.Y = canvas.Axis{Min: -float64(len(names)) + 0.45, Max: 0.55, Ticks: rowTicks(p, names, pitch), Name: b.data.Category}
 	if strip := ruleStrip(b.data.Rules); strip > 0 {
 		g.Y.Max += float64(strip / pitch)
 		g.Height += strip

@@ -14,7 +14,7 @@ const costBillName = "cost_bill"
 // CostBillData is the bill of one response by its parts, a bar per strategy.
 // Slices are not kept.
 type CostBillData struct {
-	Unit      string    // "USD", "FLOP"
+	Unit      string    // "USD", "FLOP", "J", "s", "tokens"
 	Parts     []string  // new prompt, cached, write, output, reasoning, rejected, judge
 	Bars      []CostBar // Total is what was billed, when known
 	PriceDate string    // of the price list, as 2026-12-31; needed when Unit is a currency
@@ -30,7 +30,7 @@ type CostBillData struct {
 // make the total "at least".
 func CostBill(d CostBillData, o Options) (fig *Figure, err error) {
 	defer guard(costBillName, &err)
-	if d.PriceDate == "" && d.Unit != "FLOP" && d.Unit != "J" && d.Unit != "tokens" && len(d.Bars) > 0 {
+	if d.PriceDate == "" && d.Unit != "FLOP" && d.Unit != "J" && d.Unit != "tokens" && d.Unit != "s" && len(d.Bars) > 0 {
 		return nil, fault.New(fault.Usage, "figure "+costBillName, "price date", "a bill in %s has none", fault40(d.Unit)).
 			Fix("give the date of the price list, as in 2026-12-31")
 	}

@@ -74,6 +74,7 @@ type chart struct {
 	notes     []string // below the picture
 	basis     CostBasis
 	emptyWhy  string
+	tone      string       // column of what cells show
 	rows      func() Table // instead of the general table
 	undefined int          // points without a value
 	total     int
@@ -154,6 +155,7 @@ type look struct {
 // cell is a rectangle of a map, in values of linear axes.
 type cell struct {
 	X0, X1, Y0, Y1 float64
+	value          float64 // what the tone shows, 0 at the background
 	tone           float64 // -1 vermilion, 0 background, 1 blue; NaN: undefined, grey
 }
 

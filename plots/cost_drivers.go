@@ -133,7 +133,8 @@ func (t *drivers) draw(o Options) (*Figure, error) {
 		t.drawBars(p)
 	}
 	o.Footer = source(t.data.CostBasis, o.Footer)
-	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table}), nil
+	return o.finish(p, content{name: costDriversName, describe: t.describe(), notes: t.notes(), table: t.table, drawn: t.viewTable,
+		text: []string{"factor", "value", "label"}, vega: t.vega}), nil
 }
 
 func (t *drivers) legend() []canvas.Key {
@@ -211,8 +212,8 @@ func (t *drivers) drawBars(p *canvas.Page) {
 	for row, i := range t.order {
 		f := t.data.Factors[i]
 		y := panel.Y(-float64(row))
-		name := p.Words(stackName(CostBar{Name: f.Name}), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(nameWidth)
-		p.Put(name, vg.Point{X: rect.Min.X - 4, Y: y}, canvas.End, canvas.Centre)
+		name := rowName(p, stackName(CostBar{Name: f.Name}), p.Ink(canvas.Sans, canvas.PanelSize), nameWidth, lyingPitch)
+		putRow(p, name, vg.Point{X: rect.Min.X - 4, Y: y})
 		low, high := min(f.AtLo, f.AtHi, t.data.Median), max(f.AtLo, f.AtHi, t.data.Median)
 		end := axis.LineTo
 		if !math.IsInf(high, 1) {

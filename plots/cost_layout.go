@@ -52,7 +52,7 @@ func (c *chart) draw(o Options) (*Figure, error) {
 		table = c.rows
 	}
 	o.Footer = source(c.basis, o.Footer)
-	return o.finish(p, content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: table}), nil
+	return o.finish(p, content{name: c.figure, describe: c.describe(), notes: c.allNotes(), table: table, drawn: c.viewTable, text: []string{"layer", "panel", "series", "kind", "label"}, vega: c.vega}), nil
 }
 
 // source puts what the numbers rest on before where they come from.

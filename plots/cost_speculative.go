@@ -92,7 +92,7 @@ func CostSpeculative(d CostSpeculativeData, o Options) (fig *Figure, err error) 
 	if undefined > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%s undefined and grey.", plural(undefined, "cell")))
 	}
-	c.rows = d.table
+	c.rows, c.tone = d.table, "log2_speedup"
 	switch {
 	case len(d.Panels) == 0:
 		c.planes, c.emptyWhy = []*plane{{x: x, y: y}}, "no panels"
@@ -239,7 +239,7 @@ func (d CostSpeculativeData) cells(p CostSpeculativePanel, most float64) []cell 
 			case most > 0:
 				tone = math.Log(v) / most
 			}
-			out = append(out, cell{X0: xs[k], X1: xs[k+1], Y0: ys[r], Y1: ys[r+1], tone: tone})
+			out = append(out, cell{X0: xs[k], X1: xs[k+1], Y0: ys[r], Y1: ys[r+1], value: math.Log2(v), tone: tone})
 		}
 	}
 	return out

@@ -169,7 +169,7 @@ func (s *stack) draw(o Options) (*Figure, error) {
 		}
 	}
 	o.Footer = source(s.basis, o.Footer)
-	return o.finish(p, content{name: s.figure, describe: s.describe(), notes: s.allNotes(), table: s.table}), nil
+	return o.finish(p, content{name: s.figure, describe: s.describe(), notes: s.allNotes(), table: s.table, drawn: s.viewTable, text: append([]string{"order"}, s.table().Header[:2]...), vega: s.vega}), nil
 }
 
 // legend names the parts in the order of the stack.

@@ -64,7 +64,7 @@ func (s *stack) drawLying(p *canvas.Page) {
 	panel.Draw(mark.Whiskers{Page: p, Points: points, Spans: spans, Across: true, Colour: ink},
 		mark.Markers{Page: p, Points: points, Radius: markerRadius, Colour: ink})
 	for i, b := range s.bars {
-		p.Put(names[i], vg.Point{X: rect.Min.X - 4, Y: panel.Y(s.at(i))}, canvas.End, canvas.Centre)
+		putRow(p, names[i], vg.Point{X: rect.Min.X - 4, Y: panel.Y(s.at(i))})
 		sum, _ := b.sum()
 		end := panel.X(max(sum, share(b.Total), b.Hi)) + 5
 		words := p.Words(s.endWords(i), p.Ink(canvas.Sans, canvas.ValueSize)).Elide(p.Right() - end)
@@ -74,11 +74,10 @@ func (s *stack) drawLying(p *canvas.Page) {
 }
 
 // names lays out the names of bars and returns the room they take.
-func (s *stack) names(p *canvas.Page) (labels []canvas.Label, width vg.Length) {
-	most := 0.3 * (p.Right() - p.Left())
+func (s *stack) names(p *canvas.Page) (labels [][]canvas.Label, width vg.Length) {
 	for _, b := range s.bars {
-		l := p.Words(stackName(b), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(most)
-		labels, width = append(labels, l), max(width, l.Width())
+		l := rowName(p, stackName(b), p.Ink(canvas.Sans, canvas.PanelSize), rowLabels*(p.Right()-p.Left()), lyingPitch)
+		labels, width = append(labels, l), max(width, widestOf(l))
 	}
 	return labels, width
 }

@@ -79,6 +79,26 @@ func TestTheBestCellIsTheBest(t *testing.T) {
 		if within != g.within || within == 0 {
 			t.Errorf("%d values in the interval of the best, counted %d", within, g.within)
 		}
+		h := g.cells() // the drawing frames that cell, and has each value and failure in its place
+		if h.frames[0] != [2]int{b.Y, b.X} {
+			t.Errorf("framed %v, the best is column %d, row %d", h.frames[0], b.X, b.Y)
+		}
+		blank := len(d.XNames) * len(d.YNames)
+		for _, c := range d.Cells {
+			m, v := h.mark(0, c.Y, c.X), h.panels[0].Cells[c.Y][c.X]
+			if m.failed != (c.Failed != "") || m.blank || !m.failed && v != c.Value {
+				t.Errorf("column %d, row %d: drawn %v as %+v, want %v (%q)", c.X, c.Y, v, m, c.Value, c.Failed)
+			}
+			blank--
+		}
+		for _, m := range h.marks {
+			if m.blank {
+				blank--
+			}
+		}
+		if blank != 0 {
+			t.Errorf("%d cells too few are blank", blank)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type content struct {
 	table    func() Table
 	drawn    func() Table       // the rows that vega speaks of; nil: those of table
 	text     []string           // columns of the table that hold names, though they may look like numbers
-	vega     func(v *view)      // says how the table is drawn; nil: as points
+	vega     func(v *view)      // says how the table is drawn
 	sketch   func(s *sketchpad) // draws with characters; nil: rows of the table
 }
 
@@ -45,6 +45,9 @@ func (f *Figure) Name() string { return f.name }
 
 // Title returns the title as drawn.
 func (f *Figure) Title() string { return f.picture.Title() }
+
+// Theme returns the theme it was drawn in.
+func (f *Figure) Theme() Theme { return f.options.Theme }
 
 // Description returns the picture in words, for readers who cannot see it, made
 // from the numbers that were drawn.

@@ -17,7 +17,7 @@ func galleryPage(t *testing.T) []byte {
 	var b strings.Builder
 	b.WriteString("# Figures\n\nEvery figure of the script module `plot` (options: [scripting.md](scripting.md)), drawn from made-up numbers.\n" +
 		"`lab plot FIGURE --run RUN` draws those that a stored run has the numbers for; `lab plot --help` lists them with what they need.\n" +
-		"Each saves as SVG, PNG, PDF, text and CSV, and all but those of costs as Vega-Lite.\n\n" +
+		"Each saves as SVG, PNG, PDF, Vega-Lite, text and CSV.\n\n" +
 		"<!-- made by go test ./plots -run GalleryPage -update -->\n")
 	for _, e := range Catalogue() {
 		f, err := e.Example(Options{Footer: goldenFooter})

@@ -43,7 +43,8 @@ const (
 	heatTileMost = 4800    // in all panels together
 )
 
-// heat is the content of the figure.
+// heat is the content of the figure, and the drawing of every grid of cells over
+// two settings: [SweepGrid] fills it too.
 type heat struct {
 	data          HeatData
 	panels        []HeatPanel // as drawn: perhaps means of blocks
@@ -54,6 +55,18 @@ type heat struct {
 	cells         int
 	zeros         int
 	emptyWhy      string
+
+	first  int                 // column of X in the table; then Y and the value
+	spell  func(string) string // writes a name there
+	frames [][2]int            // row and column framed in each panel; -1: none
+	marks  map[[2]int]heatMark // cells of the first panel, by row and column, that are more than a value
+}
+
+// heatMark is what a cell is beside its value.
+type heatMark struct {
+	failed bool
+	blank  bool   // was not run
+	below  string // written under the value where there is room
 }
 
 // Heat draws a grid of cells, the value written in each while all fit. Cells
@@ -75,7 +88,7 @@ func Heat(d HeatData, o Options) (fig *Figure, err error) {
 }
 
 func newHeat(d HeatData) (*heat, error) {
-	h := &heat{data: d}
+	h := &heat{data: d, spell: canvas.Visible}
 	usage := func(subject, problem string, args ...any) *fault.Error {
 		return fault.New(fault.Usage, "figure "+heatName, subject, problem, args...)
 	}
@@ -120,6 +133,11 @@ func newHeat(d HeatData) (*heat, error) {
 		h.data.Panels = append(h.data.Panels, copied)
 	}
 	h.measure()
+	h.first = len(h.header()) - 3
+	for _, p := range h.panels {
+		row, column := h.best(p)
+		h.frames = append(h.frames, [2]int{row, column})
+	}
 	return h, nil
 }
 
@@ -339,7 +357,7 @@ func (h *heat) table() Table {
 				if panels {
 					cells = append(cells, canvas.Clean(p.Title))
 				}
-				t.Rows = append(t.Rows, append(cells, canvas.Visible(h.data.Columns[j]), canvas.Visible(h.data.Rows[i]), number(v)))
+				t.Rows = append(t.Rows, append(cells, h.spell(h.data.Columns[j]), h.spell(h.data.Rows[i]), number(v)))
 			}
 		}
 	}

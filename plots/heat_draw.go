@@ -28,8 +28,7 @@ func (h *heat) draw(o Options) (*Figure, error) {
 	if h.emptyWhy != "" {
 		drawEmpty(p, canvas.Axis{Name: h.data.X.axisName(), Max: 1}, canvas.Axis{Name: h.data.Y.axisName(), Max: 1}, h.emptyWhy)
 	} else {
-		h.drawScale(p)
-		h.drawPanels(p)
+		h.drawBody(p)
 	}
 	return o.finish(p, content{name: heatName, describe: h.describe(), notes: h.notes(), table: h.table, text: h.textColumns(), vega: h.vega, sketch: h.sketch}), nil
 }
@@ -52,8 +51,11 @@ func (h *heat) amount(v float64) float64 {
 	return min(max((c.Coord(v)-lo)/(hi-lo), 0), 1)
 }
 
-// colour returns the colour of a value. The scale of amounts starts a little
-// above the background, so that the lowest cell is still a cell.
+// amountColour returns the colour at a place of the scale of amounts, 0 to 1. It
+// starts a little above the background, so that the lowest cell is still a cell.
+func amountColour(th Theme, at float64) color.RGBA { return th.Sequential(0.08 + 0.92*at) }
+
+// colour returns the colour of a value.
 func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	if !defined(v) {
 		if th.Grey { // a grey would be a value
@@ -64,7 +66,7 @@ func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	a := h.amount(v)
 	switch {
 	case h.data.Centre == nil:
-		return th.Sequential(0.08 + 0.92*a)
+		return amountColour(th, a)
 	case th.Grey: // two greys would be one
 		return th.Sequential(0.04 + 0.96*(a+1)/2)
 	case a < 0:
@@ -73,8 +75,12 @@ func (h *heat) colour(th canvas.Theme, v float64) color.RGBA {
 	return canvas.Blend(th.Series[1], th.Background, a)
 }
 
-// drawScale draws the colours with their ends, and the centre.
+// drawScale draws the colours with their ends, and the centre; nothing when no
+// cell has a value.
 func (h *heat) drawScale(p *canvas.Page) {
+	if h.lo > h.hi {
+		return
+	}
 	const height = vg.Length(8)
 	st := p.Ink(canvas.Sans, canvas.NoteSize)
 	name := p.Words(h.data.Value.axisName(), p.Ink(canvas.Sans, canvas.PanelSize)).Elide(0.4 * (p.Right() - p.Left()))
@@ -109,6 +115,11 @@ func (h *heat) drawScale(p *canvas.Page) {
 	p.Down(height + 8)
 }
 
+func (h *heat) drawBody(p *canvas.Page) {
+	h.drawScale(p)
+	h.drawPanels(p)
+}
+
 func (h *heat) drawPanels(p *canvas.Page) {
 	rows, columns := len(h.rows), len(h.columns)
 	pitch := max(min(heatTallest/vg.Length(rows), heatRowMost), heatRowLeast)
@@ -120,7 +131,7 @@ func (h *heat) drawPanels(p *canvas.Page) {
 		}
 		g.Titles = append(g.Titles, title)
 	}
-	g.Y = canvas.Axis{Name: h.data.Y.axisName(), Min: -float64(rows) + 0.5, Max: 0.5, Ticks: h.rowTicks(p)}
+	g.Y = canvas.Axis{Name: h.data.Y.axisName(), Min: -float64(rows) + 0.5, Max: 0.5, Ticks: h.rowTicks(p, pitch)}
 	g.X = canvas.Axis{Name: h.data.X.axisName(), Min: -0.5, Max: float64(columns) - 0.5}
 	width := (p.Right() - p.Left() - p.YAxisWidth(g.Y, g.Height)) / vg.Length(g.Columns(p, len(g.Titles)))
 	each := width / vg.Length(columns)
@@ -133,21 +144,40 @@ func (h *heat) drawPanels(p *canvas.Page) {
 	}
 	for k, panel := range p.Grid(g) {
 		tiles := mark.Tiles{Page: p, Size: canvas.ValueSize}
-		words := h.words(p, h.panels[k], panel.Rect.Size().X/vg.Length(columns), pitch)
-		row, column := h.best(h.panels[k])
+		words := h.words(p, k, panel.Rect.Size().X/vg.Length(columns), pitch)
 		for i, cells := range h.panels[k].Cells {
 			for j, v := range cells {
-				t := mark.Tile{X: float64(j), Y: h.rowAt(i), Width: 1, Height: 1, Fill: h.colour(p.Theme(), v), Framed: i == row && j == column}
+				t := h.tile(p.Theme(), k, i, j, v)
 				if words != nil {
-					t.Words = words[i][j]
-				} else {
-					t.Crossed = !defined(v)
+					t.Words, t.Crossed = words[i][j], false
 				}
 				tiles.Tiles = append(tiles.Tiles, t)
 			}
 		}
 		panel.Draw(tiles)
 	}
+}
+
+// tile returns a cell without its words.
+func (h *heat) tile(th Theme, panel, row, column int, v float64) mark.Tile {
+	t := mark.Tile{X: float64(column), Y: h.rowAt(row), Width: 1, Height: 1, Fill: h.colour(th, v), Framed: h.frames[panel] == [2]int{row, column}}
+	switch m := h.mark(panel, row, column); {
+	case m.failed:
+		t.Fill, t.Hatch, t.Edge = th.Background, th.Muted, th.Grid
+	case m.blank:
+		t.Fill, t.Edge = th.Background, th.Grid
+	default:
+		t.Crossed, t.Below = !defined(v), m.below
+	}
+	return t
+}
+
+// mark returns what a cell is beside its value.
+func (h *heat) mark(panel, row, column int) heatMark {
+	if panel > 0 {
+		return heatMark{}
+	}
+	return h.marks[[2]int{row, column}]
 }
 
 // rowAt returns the coordinate of a row.
@@ -159,13 +189,13 @@ func (h *heat) rowAt(i int) float64 {
 }
 
 // rowTicks are the names of the rows from the lowest.
-func (h *heat) rowTicks(p *canvas.Page) []canvas.Tick {
+func (h *heat) rowTicks(p *canvas.Page, pitch vg.Length) []canvas.Tick {
 	names := make([]string, len(h.rows))
 	for i, n := range h.rows {
 		names[int(-h.rowAt(i))] = n
 	}
 	var ticks []canvas.Tick
-	for _, t := range rowTicks(p, names) {
+	for _, t := range rowTicks(p, names, pitch) {
 		if int(-t.At)%tickEvery(len(names)) == 0 {
 			ticks = append(ticks, t)
 		}
@@ -182,22 +212,28 @@ func tickEvery(n int) int {
 	return (n + 15) / 16
 }
 
-// words returns the texts of all cells when each fits into its own, else nil.
-func (h *heat) words(p *canvas.Page, panel HeatPanel, width, height vg.Length) [][]string {
+// words returns the texts of all cells when each value fits into its own, else
+// nil.
+func (h *heat) words(p *canvas.Page, panel int, width, height vg.Length) [][]string {
 	if height < canvas.ValueSize+2 || width < 9 {
 		return nil
 	}
-	out := make([][]string, len(panel.Cells))
+	fit := func(text string) bool {
+		return p.Words(text, p.Ink(canvas.Sans, canvas.ValueSize)).Width() <= width-3
+	}
+	cells := h.panels[panel].Cells
+	out := make([][]string, len(cells))
 	for digits := 3; digits >= 2; digits-- {
 		fits := true
-		for i, row := range panel.Cells {
+		for i, row := range cells {
 			out[i] = make([]string, len(row))
 			for j, v := range row {
-				out[i][j] = "n/a"
-				if defined(v) {
-					out[i][j] = canvas.Significant(v, digits)
+				text, value := h.cellWords(panel, i, j, v, digits)
+				if fit(text) {
+					out[i][j] = text
+				} else {
+					fits = fits && !value
 				}
-				fits = fits && p.Words(out[i][j], p.Ink(canvas.Sans, canvas.ValueSize)).Width() <= width-3
 			}
 		}
 		if fits {
@@ -205,4 +241,18 @@ func (h *heat) words(p *canvas.Page, panel HeatPanel, width, height vg.Length) [
 		}
 	}
 	return nil
+}
+
+// cellWords returns the text of a cell, and whether it tells a value or that
+// there is none, which has to be read.
+func (h *heat) cellWords(panel, row, column int, v float64, digits int) (text string, value bool) {
+	switch m := h.mark(panel, row, column); {
+	case m.failed:
+		return "failed", false
+	case m.blank:
+		return "", false
+	case defined(v):
+		return canvas.Significant(v, digits), true
+	}
+	return "n/a", true
 }

@@ -152,9 +152,7 @@ func TestOutputsAreTheSameFromManyGoroutines(t *testing.T) {
 			go func() {
 				var buf bytes.Buffer
 				_ = f.Terminal(&buf, 100, true)
-				if f.vega != nil {
-					_ = f.VegaLite(&buf)
-				}
+				_ = f.VegaLite(&buf)
 				_ = f.Table().CSV(&buf)
 				outputs <- buf.String()
 			}()

@@ -1,61 +1,13 @@
 package plots
 
 import (
-	"math"
-	"slices"
 	"strconv"
 
 	"lab/plots/canvas"
-	"lab/plots/vega"
 )
 
-// A figure without a form of its own in a viewer or a terminal shows its table
-// there: as points over its first two columns of numbers, and as rows.
-
-// plainView draws the rows as points: the first column of numbers along x, the
-// second (or the first of names) along y, coloured by the first of names.
-func (f *Figure) plainView(v *view, t Table) {
-	numbers, names := f.kinds(t)
-	v.note = "Points of the data table; the picture itself shows more."
-	e := &vega.Encoding{Color: &vega.Channel{Value: css(v.theme.Series[0])}}
-	if len(numbers) > 0 {
-		e.X = v.of(numbers[0], "quantitative", "")
-	}
-	if len(numbers) > 1 {
-		e.Y = v.of(numbers[1], "quantitative", "")
-	}
-	if len(names) > 0 {
-		by := v.of(names[0], "nominal", "")
-		if e.Y == nil {
-			e.Y = by
-		} else {
-			e.Color = by
-		}
-	}
-	v.spec.Width, v.spec.Height = viewWidth, viewHeight
-	v.spec.Mark, v.spec.Encoding = &vega.Mark{Type: "point", Filled: vega.Yes(), Tooltip: vega.AllFields()}, e
-}
-
-// kinds returns the columns that hold numbers, with at least one, and the others.
-func (f *Figure) kinds(t Table) (numbers, names []int) {
-	for c, name := range t.Header {
-		numeric, filled := !slices.Contains(f.text, name), false
-		for _, row := range t.Rows {
-			if row[c] == "" {
-				continue
-			}
-			x, err := strconv.ParseFloat(row[c], 64)
-			numeric = numeric && err == nil
-			filled = filled || err == nil && !math.IsNaN(x)
-		}
-		if numeric && filled {
-			numbers = append(numbers, c)
-		} else {
-			names = append(names, c)
-		}
-	}
-	return numbers, names
-}
+// A figure without a form of its own in a terminal shows the rows of its table
+// there.
 
 const plainRows = 16 // of the table in a terminal
 

@@ -143,9 +143,12 @@ func (h *heat) sketch(s *sketchpad) {
 		s.empty(h.emptyWhy)
 		return
 	}
-	var names []string
-	names = append(names, h.rows...)
-	label := s.widest(names)
+	label := s.widest(h.rows)
+	way := " downwards, "
+	if h.data.RowsUp {
+		way = " upwards, "
+	}
+	s.words(h.data.Y.axisName()+way+h.data.X.axisName()+" across", s.theme.Muted)
 	for k, p := range h.panels {
 		if k == sketchPanels {
 			s.more(len(h.panels)-k, "panels")
@@ -177,8 +180,15 @@ func (h *heat) sketch(s *sketchpad) {
 				break
 			}
 			line := s.label(h.rows[row], label)
-			for _, v := range p.Cells[row][:columns] {
-				line += s.heatCell(h, v, cell, numbers)
+			for j, v := range p.Cells[row][:columns] {
+				words := ""
+				if numbers {
+					words, _ = h.cellWords(k, row, j, v, 3)
+				}
+				if numbers && h.frames[k] == [2]int{row, j} {
+					words = "*" + words
+				}
+				line += s.heatCell(h, h.tile(s.theme, k, row, j, v).Fill, v, words, cell, numbers)
 			}
 			s.line(line)
 		}
@@ -186,17 +196,13 @@ func (h *heat) sketch(s *sketchpad) {
 	}
 }
 
-func (s *sketchpad) heatCell(h *heat, v float64, cell int, numbers bool) string {
+// heatCell writes a cell: its words on its colour, or without both a shade.
+func (s *sketchpad) heatCell(h *heat, back color.RGBA, v float64, words string, cell int, numbers bool) string {
 	text := strings.Repeat(" ", cell)
 	if numbers {
-		words := "n/a"
-		if defined(v) {
-			words = canvas.Significant(v, 3)
-		}
 		text = cells().FillLeft(s.cut(words, cell-1), cell)
 	}
 	if s.colour {
-		back := h.colour(s.theme, v)
 		return s.fill(text, back, s.theme.TextOn(back))
 	}
 	if numbers {

@@ -8,6 +8,7 @@ import (
 
 	"lab/core/fault"
 	"lab/plots/canvas"
+	"lab/plots/vega"
 )
 
 // The question: which pair of settings is best, and is it clearly so?
@@ -69,9 +70,10 @@ func SweepGrid(d GridData, o Options) (fig *Figure, err error) {
 	if err != nil {
 		return nil, err
 	}
+	cells := g.cells()
 	s := sheet{name: gridName, width: gridWidth, title: g.finding(), subtitle: g.subtitle(), x: d.X.words(), y: d.Y.words(),
-		body: g.draw, notes: g.notes, describe: g.describe, table: g.table,
-		text: []string{g.table().Header[0], g.table().Header[1], "failed"}, vega: g.vega, sketch: g.sketch}
+		body: cells.drawBody, notes: g.notes, describe: g.describe, table: g.table,
+		text: []string{g.table().Header[0], g.table().Header[1], "failed"}, vega: func(v *view) { cells.vega(v); g.failedElsewhere(v) }, sketch: cells.sketch}
 	if g.values == 0 && len(g.failed) == 0 {
 		s.emptyWhy = "no cells"
 		if len(d.Cells) > 0 {
@@ -134,6 +136,53 @@ func newSweepGrid(d GridData) (*settingsGrid, error) {
 		}
 	}
 	return g, nil
+}
+
+// failedElsewhere writes into the cells that failed, which have no colour.
+func (g *settingsGrid) failedElsewhere(v *view) {
+	var reasons []string
+	for _, i := range g.failed {
+		reasons = append(reasons, canvas.Clean(g.data.Cells[i].Failed))
+	}
+	if reasons == nil {
+		return
+	}
+	failed := v.fields[len(v.fields)-1]
+	e := &vega.Encoding{X: v.spec.Layer[0].Encoding.X, Y: v.spec.Layer[0].Encoding.Y, Text: &vega.Channel{Value: "failed"}}
+	v.spec.Layer = append(v.spec.Layer, vega.Spec{Transform: []vega.Transform{{Filter: &vega.Filter{Field: failed, OneOf: unique(reasons)}}},
+		Mark: &vega.Mark{Type: "text", Color: css(v.theme.Muted), Tooltip: vega.AllFields()}, Encoding: e})
+}
+
+// cells returns the drawing: a heat map of one panel.
+func (g *settingsGrid) cells() *heat {
+	d := g.data
+	d.Value.Log = false // colours are by the value itself
+	h := &heat{spell: canvas.Clean, data: HeatData{Value: d.Value, X: d.X, Y: d.Y, Columns: d.XNames, Rows: d.YNames, RowsUp: true},
+		columns: d.XNames, rows: d.YNames, block: [2]int{1, 1}, lo: g.lo, hi: g.hi, frames: [][2]int{{-1, -1}}, marks: map[[2]int]heatMark{}}
+	panel := HeatPanel{Cells: make([][]float64, len(d.YNames))}
+	for y := range d.YNames {
+		panel.Cells[y] = make([]float64, len(d.XNames))
+		for x := range d.XNames {
+			i := g.at[x][y]
+			if i < 0 {
+				panel.Cells[y][x], h.marks[[2]int{y, x}] = math.NaN(), heatMark{blank: true}
+				continue
+			}
+			c, m := d.Cells[i], heatMark{failed: d.Cells[i].Failed != ""}
+			if panel.Cells[y][x] = c.Value; m.failed {
+				panel.Cells[y][x] = math.NaN()
+			}
+			if i == g.best && g.lo < g.hi {
+				h.frames[0] = [2]int{y, x}
+				if defined(c.Lo) && defined(c.Hi) {
+					m.below = intervalWords(c)
+				}
+			}
+			h.marks[[2]int{y, x}] = m
+		}
+	}
+	h.data.Panels, h.panels = []HeatPanel{panel}, []HeatPanel{panel}
+	return h
 }
 
 func (g *settingsGrid) better(a, b float64) bool {

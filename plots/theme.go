@@ -1,6 +1,12 @@
 package plots
 
-import "lab/plots/canvas"
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"lab/plots/canvas"
+)
 
 // Theme holds the colours of a picture; see [canvas.Theme].
 type Theme = canvas.Theme
@@ -25,4 +31,23 @@ func ThemeNames() []string {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// OtherTheme returns, for a figure saved as name in the light or the dark theme, the
+// other of the two and where the picture is kept in that: a page that is light or
+// dark as its reader wants needs both. The file is relative to the folder of name,
+// "" for any format but SVG and for the theme of paper, which has no other one.
+func OtherTheme(name, theme string) (other Theme, file string) {
+	if !strings.EqualFold(filepath.Ext(name), ".svg") {
+		return other, ""
+	}
+	switch theme {
+	case Light().Name:
+		other = Dark()
+	case Dark().Name:
+		other = Light()
+	default:
+		return other, ""
+	}
+	return other, path.Join(".themes", other.Name, path.Clean(filepath.ToSlash(name)))
 }

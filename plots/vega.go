@@ -19,11 +19,7 @@ func (f *Figure) VegaLite(w io.Writer) (err error) {
 	defer guard(f.name, &err)
 	t := f.drawnTable()
 	v := &view{header: t.Header, fields: vega.Fields(t.Header), theme: f.options.Theme}
-	if f.vega == nil {
-		f.plainView(v, t)
-	} else {
-		f.vega(v)
-	}
+	f.vega(v)
 	s := v.spec
 	th := f.options.Theme
 	s.Schema = vega.Schema
@@ -36,8 +32,8 @@ func (f *Figure) VegaLite(w io.Writer) (err error) {
 	s.Description = f.Description()
 	s.Data = vega.Rows(t.Header, t.Rows, func(c int) bool { return slices.Contains(f.text, t.Header[c]) })
 	ink, muted, grid := css(th.Ink), css(th.Muted), css(th.Grid)
-	s.Config = &vega.Config{Background: css(th.Background), Axis: &vega.AxisStyle{LabelColor: ink, TitleColor: ink, GridColor: grid, DomainColor: ink, TickColor: ink},
-		Legend: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, Title: &vega.TextStyle{Color: ink, SubtitleColor: muted},
+	s.Config = &vega.Config{Background: css(th.Background), Axis: &vega.AxisStyle{LabelColor: ink, TitleColor: ink, GridColor: grid, DomainColor: ink, TickColor: ink, LabelLimit: labelPixels},
+		Legend: &vega.TextStyle{LabelColor: ink, TitleColor: ink, SymbolOpacity: 1}, Title: &vega.TextStyle{Color: ink, SubtitleColor: muted},
 		Header: &vega.TextStyle{LabelColor: ink, TitleColor: ink}, View: &vega.View{Stroke: grid}}
 	return s.Write(w)
 }
@@ -140,11 +136,13 @@ func (v *view) layers(layers []vega.Spec, facet *vega.Channel, width, height any
 	v.spec.Facet, v.spec.Columns, v.spec.Spec = facet, 3, &one
 }
 
-// rules are the layers of reference lines, with a row of data of their own: they
-// would be drawn once for every row of the table otherwise.
+// oneRow is data for a mark that stands once: it would be drawn for every row of
+// the table otherwise.
+func oneRow() *vega.Data { return &vega.Data{Values: []map[string]any{{}}} }
+
+// rules are the layers of reference lines, with a row of data of their own.
 func (v *view) rules(rules []Rule) []vega.Spec {
 	var out []vega.Spec
-	one := &vega.Data{Values: []map[string]any{{}}}
 	for _, r := range rules {
 		at := &vega.Channel{Datum: r.At}
 		line := vega.Encoding{Y: at}
@@ -153,11 +151,11 @@ func (v *view) rules(rules []Rule) []vega.Spec {
 			line = vega.Encoding{X: at}
 			words.DX, words.DY = 4, -60
 		}
-		out = append(out, vega.Spec{Data: one, Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &line})
+		out = append(out, vega.Spec{Data: oneRow(), Mark: &vega.Mark{Type: "rule", Color: css(v.theme.Muted), StrokeDash: []float64{5, 2}}, Encoding: &line})
 		if r.Label != "" {
 			text := line
 			text.Text = &vega.Channel{Value: canvas.Clean(r.Label)}
-			out = append(out, vega.Spec{Data: one, Mark: &words, Encoding: &text})
+			out = append(out, vega.Spec{Data: oneRow(), Mark: &words, Encoding: &text})
 		}
 	}
 	return out
@@ -169,6 +167,7 @@ const (
 	viewHeight  = 260
 	panelPixels = 190
 	panelHigh   = 130
+	labelPixels = 280
 )
 
 func viewSize(panels int) (width, height any) {

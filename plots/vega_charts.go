@@ -51,19 +51,15 @@ func (b *bars) allCategories() []string {
 	return out
 }
 
-func visible(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = canvas.Visible(s)
-	}
-	return out
-}
-
 func (h *heat) vega(v *view) {
-	at := len(v.header) - 3
+	at := h.first
 	ordinal := func(column int, order []string, q Quantity) *vega.Channel {
 		c := v.of(column, "ordinal", canvas.Clean(q.axisName()))
-		c.Sort = visible(order)
+		list := make([]string, len(order))
+		for i, name := range order {
+			list[i] = h.spell(name)
+		}
+		c.Sort = list
 		return c
 	}
 	rows := append([]string(nil), h.data.Rows...)
@@ -73,13 +69,18 @@ func (h *heat) vega(v *view) {
 		}
 	}
 	value := v.of(at+2, "quantitative", canvas.Clean(h.data.Value.axisName()))
-	scale := &vega.Scale{Range: stopsOf(v.theme)}
+	const stops = 8
+	var amounts []string // the colours of the picture: the lowest is not the page's
+	for i := range stops + 1 {
+		amounts = append(amounts, css(amountColour(v.theme, float64(i)/stops)))
+	}
+	scale := &vega.Scale{Range: amounts}
 	if h.data.Value.Log {
 		scale.Type = "log"
 		v.positive(at+2, h.data.Value)
 	}
 	if h.data.Centre != nil {
-		scale = &vega.Scale{DomainMid: *h.data.Centre, Range: []string{css(v.theme.Series[0]), css(v.theme.Background), css(v.theme.Series[1])}}
+		scale = &vega.Scale{DomainMid: *h.data.Centre, Interpolate: "rgb", Range: []string{css(v.theme.Series[0]), css(v.theme.Background), css(v.theme.Series[1])}}
 	}
 	value.Scale = scale
 	var facet *vega.Channel
@@ -91,8 +92,23 @@ func (h *heat) vega(v *view) {
 		facet = v.names(0, titles, h.data.Facet)
 	}
 	width, height := viewSize(len(h.data.Panels))
-	v.layers([]vega.Spec{{Mark: &vega.Mark{Type: "rect", Tooltip: vega.AllFields()},
-		Encoding: &vega.Encoding{X: ordinal(at, h.data.Columns, h.data.X), Y: ordinal(at+1, rows, h.data.Y), Color: value}}}, facet, width, height)
+	x, y := ordinal(at, h.data.Columns, h.data.X), ordinal(at+1, rows, h.data.Y)
+	layers := []vega.Spec{{Mark: &vega.Mark{Type: "rect", Tooltip: vega.AllFields()}, Encoding: &vega.Encoding{X: x, Y: y, Color: value}}}
+	for k, frame := range h.frames {
+		if frame[0] < 0 {
+			continue
+		}
+		equal := func(column int, name string) vega.Transform {
+			return vega.Transform{Filter: &vega.Filter{Field: v.fields[column], Equal: name}}
+		}
+		only := []vega.Transform{equal(at, h.spell(h.data.Columns[frame[1]])), equal(at+1, h.spell(h.data.Rows[frame[0]]))}
+		if facet != nil {
+			only = append(only, equal(0, canvas.Clean(h.data.Panels[k].Title)))
+		}
+		layers = append(layers, vega.Spec{Transform: only, Mark: &vega.Mark{Type: "rect", Fill: "transparent", Stroke: css(v.theme.Ink), StrokeWidth: 2.5},
+			Encoding: &vega.Encoding{X: x, Y: y}})
+	}
+	v.layers(layers, facet, width, height)
 }
 
 func stopsOf(th Theme) []string {

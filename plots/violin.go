@@ -179,17 +179,6 @@ func (v *violin) subtitle() string {
 	return text
 }
 
-// rowTicks are the names of the rows, the first on top, shortened to a share of
-// the page.
-func rowTicks(p *canvas.Page, names []string) []canvas.Tick {
-	var ticks []canvas.Tick
-	for i := len(names) - 1; i >= 0; i-- { // from the lowest
-		l := p.Words(names[i], p.Ink(canvas.Sans, canvas.TickSize)).Elide(stageLabels * (p.Right() - p.Left()))
-		ticks = append(ticks, canvas.Tick{At: -float64(i), Label: l.Text()})
-	}
-	return ticks
-}
-
 func (v *violin) drawPanels(p *canvas.Page) {
 	const pitch = 22
 	names := make([]string, len(v.names))
@@ -205,7 +194,7 @@ func (v *violin) drawPanels(p *canvas.Page) {
 	for _, panel := range v.panels {
 		g.Titles = append(g.Titles, v.panelWords(panel))
 	}
-	g.Y = canvas.Axis{Min: -float64(len(names)) + 0.4, Max: 0.6, Ticks: rowTicks(p, names), Name: v.data.By}
+	g.Y = canvas.Axis{Min: -float64(len(names)) + 0.4, Max: 0.6, Ticks: rowTicks(p, names, pitch), Name: v.data.By}
 	if len(v.rows) <= len(v.panels) && v.data.By == "" {
 		g.Y.Name = ""
 	}

@@ -202,7 +202,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 			if !slices.Contains(record.Figures, name) {
 				record.Figures = append(record.Figures, name)
 			}
-			record.Captions[name] = report.Caption{Title: f.Title(), Description: f.Description()}
+			record.Captions[name] = report.Caption{Title: f.Title(), Description: f.Description(), Theme: f.Theme().Name}
 		}}
 	tables := &tablemod.Env{Script: filepath.Dir(path), Folder: folder, Saved: func(name string) {
 		if !slices.Contains(record.Tables, name) {

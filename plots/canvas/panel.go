@@ -114,7 +114,7 @@ func (p *Page) YAxisWidth(a Axis, height vg.Length) vg.Length {
 	}
 	w := vg.Length(0)
 	for _, t := range a.ticks(height, ySpacing) {
-		w = max(w, p.Words(t.Label, p.Ink(Sans, TickSize)).Width())
+		w = max(w, p.Words(t.Label, p.Ink(Sans, TickSize)).Width(), p.Words(t.Second, p.Ink(Sans, TickSize)).Width())
 	}
 	return w + labelGap + TickLength
 }
@@ -233,7 +233,7 @@ func thinned(spans []span, gap vg.Length) []span {
 func (pl *Panel) drawY(ticks []Tick) {
 	p, r := pl.page, pl.Rect
 	p.Line(p.theme.Ink, AxisLine, nil, r.Min, vg.Point{X: r.Min.X, Y: r.Max.Y})
-	var spans []span
+	var spans, second []span
 	for _, t := range ticks {
 		at := pl.Y(t.At)
 		if !inside(at, r.Min.Y, r.Max.Y) {
@@ -245,10 +245,20 @@ func (pl *Panel) drawY(ticks []Tick) {
 		}
 		p.Line(p.theme.Ink, AxisLine, nil, vg.Point{X: r.Min.X, Y: at}, vg.Point{X: r.Min.X - length, Y: at})
 		if t.Label != "" && !pl.y.Mute {
-			spans = append(spans, span{p.Words(t.Label, p.Ink(Sans, TickSize)), at, TickSize})
+			label := p.Words(t.Label, p.Ink(Sans, TickSize))
+			if t.Second == "" {
+				spans = append(spans, span{label, at, TickSize})
+				continue
+			}
+			second = append(second, span{p.Words(t.Second, p.Ink(Sans, TickSize)), at - LineApart/2, TickSize})
+			spans = append(spans, span{label, at + LineApart/2, TickSize})
 		}
 	}
-	for _, s := range thinned(spans, 1) {
+	kept := thinned(spans, 1)
+	if len(kept) == len(spans) { // else the second lines belong to nothing
+		kept = append(kept, second...)
+	}
+	for _, s := range kept {
 		p.Put(s.label, vg.Point{X: r.Min.X - TickLength - labelGap, Y: s.at}, End, Centre)
 	}
 	if pl.y.Name != "" { // horizontal and above: never turned, never far from its axis
@@ -257,6 +267,9 @@ func (pl *Panel) drawY(ticks []Tick) {
 		p.Put(l, vg.Point{X: x, Y: r.Max.Y + 7}, Start, Baseline)
 	}
 }
+
+// LineApart is how far the two lines of a tick's label are apart, in points.
+const LineApart = 1.1 * TickSize
 
 // NameHeight is what a vertical axis's name needs above the data rectangle.
 const NameHeight = vg.Length(AxisSize*ascent + 7)

@@ -11,6 +11,9 @@ import (
 type Tick struct {
 	At    float64
 	Label string
+	// Second is a second line below Label, on a vertical axis alone; the ticks have
+	// to be 2.2 lines apart.
+	Second string
 }
 
 // usable reports whether a range can be given ticks: finite, and wider than the

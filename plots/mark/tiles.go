@@ -17,7 +17,10 @@ type Tile struct {
 	Fill          color.RGBA
 	Words         string // written in the middle when they fit
 	Framed        bool
-	Crossed       bool // a stroke across: there is no value
+	Crossed       bool       // a stroke across: there is no value
+	Hatch         color.RGBA // of lines across it, on which words have their own ground; the zero colour draws none
+	Edge          color.RGBA // of an outline; the zero colour draws none
+	Below         string     // under Words, smaller, left out where it does not fit
 }
 
 // Tiles draws the cells of a heat map; words are in the colour that reads best
@@ -42,14 +45,16 @@ func (t Tiles) Plot(c draw.Canvas, p *plot.Plot) {
 		r := rect(tile)
 		// A hair over the next cell, so that no seam shows between them.
 		t.Page.Fill(vg.Rectangle{Min: vg.Point{X: r.Min.X, Y: max(r.Min.Y-seam, c.Min.Y)}, Max: vg.Point{X: min(r.Max.X+seam, c.Max.X), Y: r.Max.Y}}, tile.Fill)
+		if tile.Hatch != (color.RGBA{}) {
+			hatch(t.Page, r, tile.Hatch)
+		}
+		if tile.Edge != (color.RGBA{}) {
+			t.Page.Box(r, tile.Edge, canvas.GridLine, nil)
+		}
 		if tile.Crossed {
 			t.Page.Line(t.Page.Theme().Muted, canvas.GridLine, nil, r.Min, r.Max)
 		}
-		if tile.Words == "" {
-			continue
-		}
-		l := t.Page.Words(tile.Words, canvas.TextStyle{Family: canvas.Sans, Size: t.Size, Colour: t.Page.Theme().TextOn(tile.Fill)})
-		t.Page.Put(l, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, canvas.Middle, canvas.Centre)
+		t.words(tile, r)
 	}
 	for _, tile := range t.Tiles {
 		if tile.Framed {
@@ -59,4 +64,29 @@ func (t Tiles) Plot(c draw.Canvas, p *plot.Plot) {
 			t.Page.Line(t.Page.Theme().Ink, 1.4, nil, corners...)
 		}
 	}
+}
+
+// belowSize is the size of the second line of a tile, in points.
+const belowSize = 6.2
+
+// words writes the words of a tile, and those below them where there is room.
+func (t Tiles) words(tile Tile, r vg.Rectangle) {
+	if tile.Words == "" {
+		return
+	}
+	style := canvas.TextStyle{Family: canvas.Sans, Size: t.Size, Colour: t.Page.Theme().TextOn(tile.Fill)}
+	l := t.Page.Words(tile.Words, style)
+	at := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
+	if tile.Hatch != (color.RGBA{}) {
+		half := vg.Length(t.Size) * 0.55
+		t.Page.Fill(vg.Rectangle{Min: vg.Point{X: at.X - l.Width()/2 - 1, Y: at.Y - half}, Max: vg.Point{X: at.X + l.Width()/2 + 1, Y: at.Y + half}}, tile.Fill)
+	}
+	if tile.Below != "" {
+		style.Size = belowSize
+		if below := t.Page.Words(tile.Below, style); below.Width()+5 <= r.Size().X && r.Size().Y >= 21 {
+			t.Page.Put(below, vg.Point{X: at.X, Y: at.Y - 5}, canvas.Middle, canvas.Centre)
+			at.Y += 4
+		}
+	}
+	t.Page.Put(l, at, canvas.Middle, canvas.Centre)
 }

@@ -89,7 +89,7 @@ func (e *Env) line(c *script.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Line(d, o) })
+	return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return plots.Line(d, o) })
 }
 
 func (e *Env) scatter(c *script.Call) (any, error) {
@@ -102,7 +102,7 @@ func (e *Env) scatter(c *script.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Scatter(d, o) })
+	return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return plots.Scatter(d, o) })
 }
 
 // quantity reads what an axis shows.

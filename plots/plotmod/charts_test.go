@@ -3,11 +3,13 @@ package plotmod
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"lab/core/script/scripttest"
 	"lab/core/table/tablemod"
+	"lab/plots"
 )
 
 // start makes a table as a sweep gives it: two models, two settings of top_p,
@@ -114,5 +116,45 @@ plot.scatter(big, {x: "a", y: "a", by: "b", facet: "c"})`, []string{"3000 are mo
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) { run(t, r.src).Failed(t, r.want...) })
+	}
+}
+
+// An SVG in the light or dark theme is kept in the other one too, with the same
+// numbers; nothing else is.
+func TestPicturesAreKeptInBothThemes(t *testing.T) {
+	dir := t.TempDir()
+	src := start + `data := [{a: "x", b: 2}, {a: "y", b: 1}]
+plot.bar(data, {x: "a", y: "b"}).save("light.svg")
+plot.bar(data, {x: "a", y: "b", theme: "dark"}).save("in/dark.svg")
+plot.bar(data, {x: "a", y: "b", theme: "print"}).save("print.svg")
+plot.bar(data, {x: "a", y: "b"}).save("light.csv")`
+	var told []string
+	scripttest.Run(t, src, Module(&Env{Folder: dir, Saved: func(name string, f *plots.Figure) { told = append(told, name+" "+f.Theme().Name) }}), tablemod.Module(&tablemod.Env{}))
+	if want := []string{"light.svg light", "in/dark.svg dark", "print.svg print", "light.csv light"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+	var files []string
+	read := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files = append(files, filepath.ToSlash(name))
+		text, err := os.ReadFile(path)
+		read[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{".themes/dark/light.svg", ".themes/light/in/dark.svg", "in/dark.svg", "light.csv", "light.svg", "print.svg"}; !slices.Equal(files, want) {
+		t.Errorf("files %q, want %q", files, want)
+	}
+	if read[".themes/dark/light.svg"] != read["in/dark.svg"] || read[".themes/light/in/dark.svg"] != read["light.svg"] || read["light.svg"] == read["in/dark.svg"] {
+		t.Error("the kept pictures are not the same figure in the other theme")
 	}
 }

@@ -27,7 +27,7 @@ func costFigure[D any](e *Env, name, doc string, draw func(D, plots.Options) (*p
 			if err != nil {
 				return nil, err
 			}
-			return e.figureOf(c, func() (*plots.Figure, error) { return draw(d, o) })
+			return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return draw(d, o) })
 		},
 	}
 }

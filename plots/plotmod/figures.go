@@ -49,7 +49,7 @@ func (e *Env) reshape(c *script.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Reshape(data, opt) })
+	return e.figureOf(c, opt, func(o plots.Options) (*plots.Figure, error) { return plots.Reshape(data, o) })
 }
 
 // shapes names the stages of a chain that reshape; a chain that only selects is
@@ -85,7 +85,7 @@ func (e *Env) temperatures(c *script.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Temperatures(data, opt) })
+	return e.figureOf(c, opt, func(o plots.Options) (*plots.Figure, error) { return plots.Temperatures(data, o) })
 }
 
 // atTemperature returns the sampling distribution that a temperature makes of a
@@ -126,7 +126,7 @@ func (e *Env) chain(c *script.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Chain(data, opt) })
+	return e.figureOf(c, opt, func(o plots.Options) (*plots.Figure, error) { return plots.Chain(data, o) })
 }
 
 // modelMass returns the model's probability of the tokens still in a row.

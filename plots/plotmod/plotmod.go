@@ -80,6 +80,7 @@ func Module(e *Env) script.Module {
 type figure struct {
 	env *Env
 	*plots.Figure
+	in func(plots.Theme) (*plots.Figure, error) // draws it again in another theme
 }
 
 // Class implements script.Object.
@@ -87,7 +88,7 @@ func (*figure) Class() script.Class {
 	return script.Class{Name: "figure", Doc: "A finished picture.", Members: []script.Member{
 		{
 			Name: "save", Returns: "string",
-			Doc:    "Writes the picture, or its data, into the run's output folder and returns the path; the extension decides the format: a picture (.svg, .png, .pdf), its numbers (.csv), a Vega-Lite specification that carries them (.vl.json) or a drawing in characters (.txt).",
+			Doc:    "Writes the picture, or its data, into the run's output folder and returns the path; the extension decides the format: a picture (.svg, .png, .pdf), its numbers (.csv), a Vega-Lite specification that carries them (.vl.json) or a drawing in characters (.txt). An SVG in the light or the dark theme is kept in the other one too, below .themes in the folder, for lab report.",
 			Params: []script.Param{{Name: "name", Type: script.String(), Meaning: "a file name or relative path"}},
 			Func: func(c *script.Call) (any, error) {
 				var path string
@@ -139,10 +140,30 @@ func (f *figure) save(name string) (string, error) {
 	if err := f.Save(path); err != nil {
 		return "", err
 	}
+	if err := f.saveOther(name); err != nil {
+		return "", err
+	}
 	if f.env.Saved != nil {
 		f.env.Saved(name, f.Figure)
 	}
 	return path, nil
+}
+
+// saveOther keeps the picture in the other theme.
+func (f *figure) saveOther(name string) error {
+	theme, to := plots.OtherTheme(name, f.Theme().Name)
+	if to == "" {
+		return nil
+	}
+	other, err := f.in(theme)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(f.env.Folder, filepath.FromSlash(to))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fault.Wrap(err, fault.Usage, "save", fault.Quote(path, 80))
+	}
+	return other.Save(path)
 }
 
 func (e *Env) options(c *script.Call, d *std.Distribution) (plots.Options, error) {
@@ -182,14 +203,18 @@ func failure(err error) error {
 }
 
 // figureOf draws without the interpreter lock.
-func (e *Env) figureOf(c *script.Call, draw func() (*plots.Figure, error)) (any, error) {
+func (e *Env) figureOf(c *script.Call, o plots.Options, draw func(plots.Options) (*plots.Figure, error)) (any, error) {
 	var drawn *plots.Figure
 	err := c.Blocking(func() (err error) {
-		drawn, err = draw()
+		drawn, err = draw(o)
 		return err
 	})
 	if err != nil {
 		return nil, failure(err)
 	}
-	return &figure{env: e, Figure: drawn}, nil
+	return &figure{env: e, Figure: drawn, in: func(theme plots.Theme) (*plots.Figure, error) {
+		other := o
+		other.Theme = theme
+		return draw(other)
+	}}, nil
 }

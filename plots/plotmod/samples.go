@@ -83,7 +83,7 @@ func (e *Env) chart(c *script.Call, draw func(plots.Options) (*plots.Figure, err
 	if err != nil {
 		return nil, err
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return draw(o) })
+	return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return draw(o) })
 }
 
 // sideways turns rules at values of y into vertical ones, for charts whose values

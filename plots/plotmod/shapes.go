@@ -55,7 +55,7 @@ func (e *Env) calibration(c *script.Call) (any, error) {
 	if footer := c.String("footer"); footer != "" {
 		o.Footer = footer
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return plots.Calibration(d, o) })
+	return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return plots.Calibration(d, o) })
 }
 
 func (e *Env) ridgelineMember() script.Member {

@@ -74,7 +74,7 @@ func (e *Env) drawn(c *script.Call, draw func(plots.Options) (*plots.Figure, err
 	if err != nil {
 		return nil, failure(err)
 	}
-	return e.figureOf(c, func() (*plots.Figure, error) { return draw(o) })
+	return e.figureOf(c, o, func(o plots.Options) (*plots.Figure, error) { return draw(o) })
 }
 
 func (e *Env) heatStepsMember() script.Member {

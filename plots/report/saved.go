@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"lab/core/table"
+	"lab/plots"
 	"lab/plots/canvas"
 )
 
@@ -69,7 +70,7 @@ func (s *scriptReport) figure(f *savedFigure, number int) []block {
 			if title != "" && desc != "" { // a picture that was changed since says so itself
 				shown.title, shown.alt = title, desc
 			}
-			shown.pictures = []picture{{"", "image/svg+xml", data}}
+			shown.pictures = s.both(name, data, title, desc)
 		case ext == ".png" && !bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
 			problems = append(problems, name+" is no PNG")
 		case ext == ".png" && shown.pictures == nil:
@@ -108,6 +109,30 @@ func (s *scriptReport) figure(f *savedFigure, number int) []block {
 		blocks = append(blocks, block{list: problems})
 	}
 	return blocks
+}
+
+// both returns a picture in the light and the dark theme, where the script's run
+// kept the other one and it still shows the same: title and description, which are
+// made from the numbers. Otherwise it is one picture for both.
+func (s *scriptReport) both(name string, data []byte, title, desc string) []picture {
+	one := picture{"", "image/svg+xml", data}
+	theme := s.record.Captions[name].Theme
+	_, kept := plots.OtherTheme(name, theme)
+	if kept == "" || title == "" || desc == "" {
+		return []picture{one}
+	}
+	other, err := s.read(kept, mostPicture)
+	if err != nil { // made by a lab that kept none, or moved without it
+		return []picture{one}
+	}
+	if t, d, err := svgWords(other); err != nil || t != title || d != desc {
+		return []picture{one}
+	}
+	light, dark := picture{"light", one.mime, data}, picture{"dark", one.mime, other}
+	if theme == "dark" {
+		light.data, dark.data = dark.data, light.data
+	}
+	return []picture{light, dark}
 }
 
 // svgWords returns title and description of an SVG. The picture itself is shown as

@@ -57,6 +57,7 @@ type scriptRecord struct {
 type Caption struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
+	Theme       string `json:"theme,omitempty"` // it was drawn in
 }
 
 // The most that is read of files beside run.json.

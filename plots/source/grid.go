@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"lab/core/fault"
-	"lab/core/measure"
 	"lab/core/results"
 	"lab/core/store"
 	"lab/core/trace"
@@ -127,41 +126,21 @@ func drawGrid(q *request) (*plots.Figure, error) {
 	if !q.need([]string{x, y}) {
 		return nil, q.err
 	}
-	m, err := measure.Named(q.text("value"))
+	e, err := q.estimates()
 	if err != nil {
 		return nil, err
 	}
-	t, err := results.Cells(q.run, []string{m.Name}, measure.Interval{})
-	if err != nil {
-		return nil, err
-	}
-	d := plots.GridData{X: plots.Quantity{Name: x}, Y: plots.Quantity{Name: y}, Value: plots.Quantity{Name: m.Name, Unit: m.Unit}, Smaller: smaller, Interval: "95 % interval"}
-	cells, err := column(t, "cell")
-	if err != nil {
-		return nil, err
-	}
-	var list [3][]float64
-	for i, end := range []string{"", "_lo", "_hi"} {
-		if list[i], err = column(t, m.Name+end); err != nil {
-			return nil, err
-		}
-	}
+	d := plots.GridData{X: plots.Quantity{Name: x}, Y: plots.Quantity{Name: y}, Value: e.quantity(), Smaller: smaller, Interval: "95 % interval"}
 	failures, err := q.failures()
 	if err != nil {
 		return nil, err
 	}
 	xs, ys := q.values(x), q.values(y)
 	d.XNames, d.YNames = xs.names, ys.names
-	done := map[int]int{}
-	for i, c := range cells {
-		done[int(c)] = i
-	}
 	for cell := range q.cells {
-		c := plots.GridCell{X: xs.of[cell], Y: ys.of[cell], Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
-		i, ok := done[cell]
+		c := plots.GridCell{X: xs.of[cell], Y: ys.of[cell], Value: e.value[cell], Lo: e.lo[cell], Hi: e.hi[cell]}
 		switch {
-		case ok:
-			c.Value, c.Lo, c.Hi = list[0][i], list[1][i], list[2][i]
+		case e.samples[cell]:
 		case failures[cell] != "":
 			c.Failed = failures[cell]
 		default:
@@ -170,42 +149,6 @@ func drawGrid(q *request) (*plots.Figure, error) {
 		d.Cells = append(d.Cells, c)
 	}
 	return plots.SweepGrid(d, q.Options)
-}
-
-func drawOutcomes(q *request) (*plots.Figure, error) {
-	columns := q.axes()
-	if !q.need(columns) {
-		return nil, q.err
-	}
-	m, err := measure.Named(q.text("value"))
-	if err != nil {
-		return nil, err
-	}
-	t, err := results.Samples(q.run, []string{m.Name})
-	if err != nil {
-		return nil, err
-	}
-	cells, err := column(t, "cell")
-	if err != nil {
-		return nil, err
-	}
-	values, err := column(t, m.Name)
-	if err != nil {
-		return nil, err
-	}
-	d := plots.SampleData{Value: plots.Quantity{Name: m.Name, Unit: m.Unit}}
-	at := map[string]int{}
-	for i, c := range cells {
-		name := q.cellName(int(c), columns)
-		k, known := at[name]
-		if !known {
-			k = len(d.Samples)
-			at[name] = k
-			d.Samples = append(d.Samples, plots.Sample{Name: name})
-		}
-		d.Samples[k].Values = append(d.Samples[k].Values, values[i])
-	}
-	return plots.Outcomes(d, q.Options)
 }
 
 // failures returns the first failure of every cell that has one.

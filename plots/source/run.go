@@ -57,6 +57,8 @@ func Figures() []RunFigure {
 	cell := []Setting{{"cell", "0", "which cell of the run"}, {"sample", "0", "which sample of the cell"}}
 	part := []Setting{{"first", "0", "first step drawn"}, {"most", "0", "steps drawn; 0 is the figure's own number"}}
 	by := Setting{"by", "", "column that tells the samples apart; left out, all that the grid varies"}
+	value := Setting{"value", "distinct_2", "measure, as in stats.measures"}
+	unit := Setting{"unit", "tokens", "of costs: tokens, FLOP or s"}
 	return []RunFigure{
 		{"tokens", 1, "record: ledger", slices.Concat(cell, part, []Setting{{"distribution", "model", "model or sampling"}}), false, drawTokens},
 		{"heat_steps", 1, "record: scores, or scores:N", slices.Concat(cell, part, []Setting{{"ranks", "5", "rows, 1 to 12"}}), true, drawHeatSteps},
@@ -64,10 +66,39 @@ func Figures() []RunFigure {
 		{"zipf", 1, "nothing more", []Setting{by}, false, drawZipf},
 		{"repetition", 1, "nothing more", []Setting{by, {"n", "4", "length of the n-grams"}}, false, drawRepetition},
 		{"pairs", 2, "two runs of one grid", nil, false, drawPairs},
-		{"outcomes", 1, "a measure of single samples", []Setting{{"value", "distinct_2", "measure, as in stats.measures"}, by}, false, drawOutcomes},
+		{"outcomes", 1, "a measure of single samples", []Setting{value, by}, false, sampleChart(plots.Outcomes)},
 		{"grid", 1, "a grid over two settings", []Setting{{"x", "", "column along the axis; left out, the first that the grid varies"}, {"y", "", "column upwards; left out, the second"},
-			{"value", "distinct_2", "measure, as in stats.measures"}, {"smaller", "false", "true: the smallest value is best"}}, false, drawGrid},
+			value, {"smaller", "false", "true: the smallest value is best"}}, false, drawGrid},
+		{"line", 1, "a grid over a number", []Setting{{"x", "", "column along the axis; left out, the first number that the grid varies"}, value, {"by", "", "column of the lines; left out, all others that the grid varies"}}, false, drawLine},
+		{"bar", 1, "nothing more", []Setting{value, by}, false, drawBar},
+		{"hist", 1, "a measure of single samples", []Setting{value, by}, false, sampleChart(plots.Hist)},
+		{"ecdf", 1, "a measure of single samples", []Setting{value, by}, false, sampleChart(plots.Ecdf)},
+		{"violin", 1, "a measure of single samples", []Setting{value, by}, false, sampleChart(plots.Violin)},
+		{"cost_quality", 1, "costs.parquet: a model that counts what its calls take", []Setting{value, unit, {"by", "", "column of the series, joined in the order of the grid; left out, every cell is its own"}}, false, drawCostQuality},
+		{"cost_bill", 1, "costs.parquet: a model that counts what its calls take", []Setting{unit, by}, false, drawCostBill},
 	}
+}
+
+// beyondRuns says what the figures that no run alone gives need.
+var beyondRuns = map[string]string{
+	"reshape":          "whole next-token distributions, and a run keeps the likeliest tokens of a step at most",
+	"temperatures":     "a whole next-token distribution, and a run keeps the likeliest tokens of a step at most",
+	"chain":            "one step under one chain; table stages of the run has what every stage did, for a script",
+	"calibration":      "a whole distribution beside many draws from it, and a run draws each step from another one",
+	"ridgeline":        "whole next-token distributions, and a run keeps the likeliest tokens of a step at most",
+	"timeline":         "when each request began and ended, and a run keeps the sample's share of the seconds only",
+	"scatter":          "two columns to compare, and a run has any number of them",
+	"heat":             "columns to spread; grid draws a measure of the run over two settings",
+	"cost_lifetime":    "what training cost and how demand runs, which no run holds",
+	"cost_growth":      "what training cost and how demand runs, which no run holds",
+	"cost_optimum":     "loss coefficients and demand, which no run holds",
+	"cost_roofline":    "peaks and bandwidths of devices, which no run holds",
+	"cost_context":     "the cost of a token at many contexts, from a model of costs",
+	"cost_batch":       "the time of a step at many batches, modelled or measured",
+	"cost_step":        "the time of a step by its parts, from a model of costs",
+	"cost_frontier":    "rates at many batches, as lab cost frontier computes them",
+	"cost_speculative": "acceptance and the cost of drafts, from a model of costs",
+	"cost_drivers":     "the range of every assumption, from a model of costs",
 }
 
 // Draw draws a figure from stored runs.
@@ -89,8 +120,8 @@ func Draw(r Request) (*plots.Figure, error) {
 	if q.figure == nil {
 		for _, e := range plots.Catalogue() {
 			if e.Name == r.Figure {
-				return nil, fault.New(fault.Usage, "draw", fault.Quote(r.Figure, 40), "it is not drawn from a run alone").
-					Fix("draw it in a script, with module plot; from runs alone: %s", strings.Join(names, ", "))
+				return nil, fault.New(fault.Usage, "draw", fault.Quote(r.Figure, 40), "it is not drawn from a run alone: it needs %s", beyondRuns[e.Name]).
+					Fix("draw it in a script, as in %s; from runs alone: %s", e.Call, strings.Join(names, ", "))
 			}
 		}
 		return nil, fault.Unknown("draw", "figure", r.Figure, names)

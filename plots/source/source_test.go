@@ -15,7 +15,10 @@ import (
 
 // stored is a run of temperature times top_k, three samples each: sample i of
 // cell c repeats one of c+1 tokens. One cell failed as a whole, one has not run.
-func stored(t *testing.T, ledger bool) *store.Stored {
+func stored(t *testing.T, ledger bool) *store.Stored { return storedRun(t, ledger, true) }
+
+// storedRun is stored, perhaps without what the samples took.
+func storedRun(t *testing.T, ledger, costs bool) *store.Stored {
 	t.Helper()
 	dir := t.TempDir()
 	r, err := store.Create(dir, store.Manifest{Name: "made", Spec: json.RawMessage("{}"), Axes: []string{"temperature", "top_k"}, Cells: 6, Samples: 3, Ledger: ledger,
@@ -28,8 +31,12 @@ func stored(t *testing.T, ledger bool) *store.Stored {
 	for cell := range 5 {
 		for i := range 3 {
 			rec := store.Record{Cell: cell, Sample: i, PromptTokens: 1, Trace: trace.Sample{Sample: uint64(i), Text: "x", Stop: trace.Stop{Reason: trace.MaxTokens}}}
+			rec.Cost = &trace.Cost{PrefillTokens: 1, DecodeTokens: float64(10 + i), PrefillSeconds: 0.25, DecodeSeconds: float64(cell), FLOPs: float64(100 * (cell + 1)), Batch: 1}
 			if cell == 1 {
 				rec.Failure = "no memory"
+			}
+			if cell == 1 || !costs {
+				rec.Cost = nil
 			}
 			for j := range 12 {
 				if rec.Failure != "" {

@@ -34,7 +34,8 @@ type Spec struct {
 	Columns     int         `json:"columns,omitempty"`
 	Spec        *Spec       `json:"spec,omitempty"`
 	HConcat     []Spec      `json:"hconcat,omitempty"`
-	Width       any         `json:"width,omitempty"` // a number of pixels, or {"step": n}
+	Concat      []Spec      `json:"concat,omitempty"` // in Columns
+	Width       any         `json:"width,omitempty"`  // a number of pixels, or {"step": n}
 	Height      any         `json:"height,omitempty"`
 	Layer       []Spec      `json:"layer,omitempty"`
 	Mark        *Mark       `json:"mark,omitempty"`
@@ -63,7 +64,9 @@ type Transform struct {
 type Filter struct {
 	Field string   `json:"field"`
 	GT    *float64 `json:"gt,omitempty"`
+	LTE   *float64 `json:"lte,omitempty"`
 	Equal any      `json:"equal,omitempty"`
+	OneOf []string `json:"oneOf,omitempty"`
 }
 
 // Mark is what is drawn for each row.
@@ -71,6 +74,7 @@ type Mark struct {
 	Type        string    `json:"type"`
 	Tooltip     *Tooltip  `json:"tooltip,omitempty"`
 	Point       bool      `json:"point,omitempty"`
+	Shape       string    `json:"shape,omitempty"`
 	Filled      *bool     `json:"filled,omitempty"`
 	Interpolate string    `json:"interpolate,omitempty"`
 	Opacity     float64   `json:"opacity,omitempty"`
@@ -118,12 +122,19 @@ type Channel struct {
 	Type      string     `json:"type,omitempty"`
 	Title     any        `json:"title,omitempty"` // a string; nil takes the field's name
 	Scale     *Scale     `json:"scale,omitempty"`
+	Axis      *Axis      `json:"axis,omitempty"`
 	Sort      any        `json:"sort,omitempty"` // a list of values in their order
 	Value     any        `json:"value,omitempty"`
 	Datum     any        `json:"datum,omitempty"`
 	Condition *Condition `json:"condition,omitempty"`
 	Columns   int        `json:"columns,omitempty"` // of a facet
 	Bin       string     `json:"bin,omitempty"`     // "binned": X and X2 are its edges
+}
+
+// Axis is what an axis writes at its ticks, as a format of d3: "~s" has letters
+// for powers of a thousand.
+type Axis struct {
+	Format string `json:"format,omitempty"`
 }
 
 // Condition is a value for rows that pass a test.
@@ -140,6 +151,9 @@ type Scale struct {
 	Domain    any    `json:"domain,omitempty"`
 	DomainMid any    `json:"domainMid,omitempty"`
 	Range     any    `json:"range,omitempty"`
+	// Interpolate is how colours between those of Range are mixed: "rgb" as the
+	// pictures do; "" is the viewer's own way, which passes through other hues.
+	Interpolate string `json:"interpolate,omitempty"`
 }
 
 // Config is the colours of the page.
@@ -159,6 +173,7 @@ type AxisStyle struct {
 	GridColor   string `json:"gridColor,omitempty"`
 	DomainColor string `json:"domainColor,omitempty"`
 	TickColor   string `json:"tickColor,omitempty"`
+	LabelLimit  int    `json:"labelLimit,omitempty"` // longest label, in pixels
 }
 
 // TextStyle is the colours of words outside axes.
@@ -167,6 +182,9 @@ type TextStyle struct {
 	SubtitleColor string `json:"subtitleColor,omitempty"`
 	LabelColor    string `json:"labelColor,omitempty"`
 	TitleColor    string `json:"titleColor,omitempty"`
+	// SymbolOpacity is that of the signs of a legend; 0: that of its first mark,
+	// which may be a pale band.
+	SymbolOpacity float64 `json:"symbolOpacity,omitempty"`
 }
 
 // View is the frame of a panel.
