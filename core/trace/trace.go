@@ -26,6 +26,16 @@ func (r Real) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(r))
 }
 
+// UnmarshalJSON reads null as NaN: which of the three it was is not told, and it was
+// no number. A value that is absent stays as it is.
+func (r *Real) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*r = Real(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(r))
+}
+
 // Stage is what one stage did at one step.
 type Stage struct {
 	Stage             string `json:"stage"`

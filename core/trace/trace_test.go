@@ -25,7 +25,16 @@ func TestNumbersThatJSONLacksAreNull(t *testing.T) {
 			if err != nil || string(got) != r.want {
 				t.Errorf("got %s, %v, want %s", got, err, r.want)
 			}
+			back := Real(7)
+			if err := json.Unmarshal(got, &back); err != nil || back != r.in && !(r.want == "null" && back != back) {
+				t.Errorf("%s reads back as %v, %v", got, back, err)
+			}
 		})
+	}
+	for _, bad := range []string{`"1"`, `[]`, `1e999`} {
+		if err := json.Unmarshal([]byte(bad), new(Real)); err == nil {
+			t.Errorf("%s was read as a number", bad)
+		}
 	}
 }
 
