@@ -63,7 +63,7 @@ func sampleChart(draw func(plots.SampleData, plots.Options) (*plots.Figure, erro
 
 // single refuses cells that no column tells apart: the mean of their estimates
 // would have no interval.
-func (q *request) single(groups []cellGroup, columns []string) error {
+func (q *request) single(groups []cellGroup) error {
 	for _, g := range groups {
 		if len(g.cells) > 1 {
 			return fault.New(fault.Usage, op+" "+q.Figure, "setting by", "cells %d and %d are both %s", g.cells[0], g.cells[1], fault.Quote(g.name, 60)).
@@ -79,7 +79,7 @@ func drawBar(q *request) (*plots.Figure, error) {
 		return nil, q.err
 	}
 	groups := q.cellsBy(columns)
-	if err := q.single(groups, columns); err != nil {
+	if err := q.single(groups); err != nil {
 		return nil, err
 	}
 	e, err := q.estimates()
@@ -117,7 +117,7 @@ func drawLine(q *request) (*plots.Figure, error) {
 	if !q.need(append([]string{x}, columns...)) {
 		return nil, q.err
 	}
-	if err := q.single(q.cellsBy(append([]string{x}, columns...)), columns); err != nil {
+	if err := q.single(q.cellsBy(append([]string{x}, columns...))); err != nil {
 		return nil, err
 	}
 	e, err := q.estimates()
