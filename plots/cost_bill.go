@@ -77,5 +77,5 @@ func (d CostBillData) finding() string {
 	if sums[low] == sums[high] {
 		return fmt.Sprintf("A response costs %s; %s", amountWords(sums[high], d.Unit), part)
 	}
-	return fmt.Sprintf("%s: ×%s the cost of %s; %s", sentence(shortened(stackName(b), 24)), canvas.Significant(sums[high]/sums[low], 3), shortened(stackName(d.Bars[low]), 24), part)
+	return fmt.Sprintf("%s: ×%s the cost of %s; %s", sentence(shortened(stackName(b), nameLimit)), canvas.Significant(sums[high]/sums[low], 3), shortened(stackName(d.Bars[low]), nameLimit), part)
 }

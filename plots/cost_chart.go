@@ -15,17 +15,21 @@ import (
 type CostBasis struct {
 	Formulas    []string // ids such as "F3"
 	Conventions string   // "causal, 2 FLOP per MAC, dense peak, M = 8.03 G"
+	Measured    bool     // numbers were measured, and need no formula
 }
 
 // words returns the line below the figure.
 func (b CostBasis) words() string {
 	b.Formulas = unique(b.Formulas)
-	if len(b.Formulas) == 0 && b.Conventions == "" {
+	if len(b.Formulas) == 0 && b.Conventions == "" && !b.Measured {
 		return "Formulas and conventions not stated."
 	}
 	text := "Formulas not stated"
 	switch len(b.Formulas) {
 	case 0:
+		if b.Measured {
+			text = "Measured"
+		}
 	case 1:
 		text = "Formula " + b.Formulas[0]
 	default:

@@ -68,7 +68,7 @@ func (q *request) spent(columns []string) (spent, int, error) {
 
 // basis says what measured costs are.
 func (q *request) basis(samples int) plots.CostBasis {
-	return plots.CostBasis{Conventions: fmt.Sprintf("measured, means over %d samples, of calls shared with others the sample's share", samples)}
+	return plots.CostBasis{Measured: true, Conventions: fmt.Sprintf("means over %d samples, of calls shared with others the sample's share", samples)}
 }
 
 func drawCostBill(q *request) (*plots.Figure, error) {
