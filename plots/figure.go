@@ -142,14 +142,7 @@ const nameLimit = 48
 
 // shortened returns words made visible, in the middle shortened to at most limit
 // characters.
-func shortened(s string, limit int) string {
-	r := []rune(canvas.Clean(s))
-	if len(r) > limit {
-		head := (limit - 1) / 2
-		return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
-	}
-	return string(r)
-}
+func shortened(s string, limit int) string { return canvas.Elide(canvas.Clean(s), limit) }
 
 // quoted returns a prompt in quotation marks, shortened.
 func quoted(s string, limit int) string { return "“" + shortened(s, limit) + "”" }

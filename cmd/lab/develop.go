@@ -16,6 +16,7 @@ import (
 	"lab/core/plugin/host"
 	"lab/core/plugin/project"
 	"lab/core/script"
+	"lab/plots/report"
 	labpython "lab/plugins/python"
 )
 
@@ -142,7 +143,7 @@ func watchScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]s
 		seen := w.snapshot()
 		run, giveUp := context.WithCancel(ctx)
 		cmd.SetContext(run)
-		finished := make(chan []sourceRecord, 1)
+		finished := make(chan []report.Source, 1)
 		go func() {
 			record, err := runScript(s, cmd, r, args, path)
 			if err != nil && run.Err() == nil {
@@ -163,7 +164,7 @@ func watchScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]s
 // wait returns when a file differs from what was seen and no run is under way any
 // more, with the name of one of them; "" when ctx has ended. A run that a change
 // has overtaken is given up.
-func (w *watcher) wait(ctx context.Context, seen project.Snapshot, giveUp func(), finished <-chan []sourceRecord) (changed string) {
+func (w *watcher) wait(ctx context.Context, seen project.Snapshot, giveUp func(), finished <-chan []report.Source) (changed string) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	running, pending := true, seen
@@ -200,7 +201,7 @@ func (w *watcher) wait(ctx context.Context, seen project.Snapshot, giveUp func()
 
 // learn notes the files that a run has read, also in what was seen before it, so
 // that knowing them is no change.
-func (w *watcher) learn(read []sourceRecord, seen project.Snapshot) {
+func (w *watcher) learn(read []report.Source, seen project.Snapshot) {
 	for _, source := range read {
 		file := filepath.Join(filepath.Dir(w.path), filepath.FromSlash(source.Path))
 		if !slices.Contains(w.sources, file) {

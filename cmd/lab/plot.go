@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,18 +110,27 @@ func (f *plotFlags) draw(cmd *cobra.Command, s *settings, figure string) error {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out, fig.Title())
 		return err
 	}
-	if !needsVocabulary(figure) {
-		return write()
+	return s.withPieces(cmd, []string{figure}, &r.Pieces, write)
+}
+
+// pieces opens the vocabulary of a model: what the bytes of its tokens are.
+type pieces = func(model string) (func(int32) []byte, error)
+
+// withPieces calls f, and before it sets at, in a session, where one of the figures
+// needs a vocabulary.
+func (s *settings) withPieces(cmd *cobra.Command, figures []string, at *pieces, f func() error) error {
+	if !slices.ContainsFunc(figures, needsVocabulary) {
+		return f()
 	}
 	return s.with(cmd, nil, func(ctx context.Context, session *experiment.Session) error {
-		r.Pieces = func(ref string) (func(int32) []byte, error) {
+		*at = func(ref string) (func(int32) []byte, error) {
 			m, err := session.Model(ctx, ref, nil)
 			if err != nil {
 				return nil, err
 			}
 			return m.Piece, nil
 		}
-		return write()
+		return f()
 	}, nil)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/measure"
 	"lab/core/store"
@@ -141,26 +139,13 @@ func (f *reportFlags) runAndWrite(cmd *cobra.Command, s *settings, path string, 
 
 // save makes the report and writes it.
 func (f *reportFlags) save(cmd *cobra.Command, s *settings, name string, o report.Options, made func(report.Options) (*report.Report, error)) error {
-	write := func() error {
+	return s.withPieces(cmd, o.Figures, &o.Pieces, func() error {
 		r, err := made(o)
 		if err != nil {
 			return err
 		}
 		return saveReport(cmd, r, f.file(name))
-	}
-	if !slices.ContainsFunc(o.Figures, needsVocabulary) {
-		return write()
-	}
-	return s.with(cmd, nil, func(ctx context.Context, session *experiment.Session) error {
-		o.Pieces = func(ref string) (func(int32) []byte, error) {
-			m, err := session.Model(ctx, ref, nil)
-			if err != nil {
-				return nil, err
-			}
-			return m.Piece, nil
-		}
-		return write()
-	}, nil)
+	})
 }
 
 // file is where the report goes.

@@ -26,41 +26,10 @@ import (
 	"lab/plots/report"
 )
 
-// runRecord is run.json; docs/json.md describes it.
+// runRecord is run.json, and where it is.
 type runRecord struct {
-	Schema   string            `json:"schema"`
-	Script   string            `json:"script"`
-	Sources  []sourceRecord    `json:"sources"`
-	Settings map[string]any    `json:"settings"`
-	Set      map[string]string `json:"set"`
-	Seed     uint64            `json:"seed"`
-	Started  time.Time         `json:"started"`
-	Seconds  float64           `json:"seconds"`
-	Outcome  string            `json:"outcome"`
-	Error    string            `json:"error,omitempty"`
-	Lab      string            `json:"lab"`
-	Machine  machineRecord     `json:"machine"`
-	experiment.Record
-	Output  string   `json:"output,omitempty"`
-	Figures []string `json:"figures"`
-	// Captions are the words of the figures, by file name.
-	Captions map[string]report.Caption `json:"captions"`
-	Tables   []string                  `json:"tables"`
-	Sweeps   []string                  `json:"sweeps"`
-
-	folder string // that it is in
-}
-
-type sourceRecord struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-}
-
-type machineRecord struct {
-	OS   string `json:"os"`
-	Arch string `json:"arch"`
-	CPUs int    `json:"cpus"`
-	Go   string `json:"go"`
+	report.ScriptRecord
+	folder string
 }
 
 type runFlags struct {
@@ -134,9 +103,8 @@ func runScript(s *settings, cmd *cobra.Command, r *runFlags, args map[string]str
 	if err != nil {
 		return &runRecord{}, err
 	}
-	record := &runRecord{Schema: "lab/run/1", Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
-		Set: args, Figures: []string{}, Captions: map[string]report.Caption{}, Tables: []string{}, Sweeps: []string{}, Machine: machineRecord{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()}}
-	record.folder = folder
+	record := &runRecord{folder: folder, ScriptRecord: report.ScriptRecord{Schema: report.ScriptFormat, Script: path, Seed: r.seed, Started: time.Now().UTC(), Lab: version,
+		Set: args, Figures: []string{}, Captions: map[string]report.Caption{}, Tables: []string{}, Sweeps: []string{}, Machine: report.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}}}
 	var runErr error
 	var plugins *host.Host
 	err = s.with(cmd, []string{"samplers", "models"}, func(ctx context.Context, session *experiment.Session) error {
@@ -221,7 +189,7 @@ func execScript(ctx context.Context, cmd *cobra.Command, session *experiment.Ses
 	}
 	_, err = runner.RunFile(ctx, path)
 	for _, f := range runner.Sources() {
-		record.Sources = append(record.Sources, sourceRecord{f.Path, f.SHA256})
+		record.Sources = append(record.Sources, report.Source{Path: f.Path, SHA256: f.SHA256})
 	}
 	record.Settings = env.Settings()
 	if err == nil {

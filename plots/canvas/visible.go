@@ -30,6 +30,20 @@ func Visible(token string) string { return shown(split(token, true)) }
 // carriage return becomes a space.
 func Clean(words string) string { return shown(split(words, false)) }
 
+// Elide cuts the middle out of a text of more than most characters, so that it has
+// that many, the mark of the cut among them.
+func Elide(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	head := (most - 1) / 2
+	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
+}
+
 func shown(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {

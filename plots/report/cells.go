@@ -10,25 +10,13 @@ import (
 	"lab/core/measure"
 	"lab/core/results"
 	"lab/plots/canvas"
+	"lab/plots/source"
 )
 
 const (
 	mostCells = 200 // rows of the tables of cells
 	openCells = 40  // of them, before those that are folded
 )
-
-// value writes a setting.
-func value(v any) string {
-	switch x := v.(type) {
-	case nil:
-		return "none"
-	case string:
-		return x
-	case float64:
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	}
-	return fmt.Sprint(v)
-}
 
 // defaults are the measures of a run for which none were named: of text, and where
 // steps were recorded of both distributions.
@@ -105,7 +93,7 @@ func (s *sweepReport) results() error {
 	for _, c := range est.Cells[:min(len(est.Cells), mostCells)] {
 		row := words(strconv.Itoa(c.Cell))
 		for _, a := range axes {
-			row = append(row, cell{text: elide(value(s.cells[c.Cell][a]), 80)})
+			row = append(row, cell{text: canvas.Elide(source.SettingText(s.cells[c.Cell][a]), 80)})
 		}
 		row = append(row, cell{text: canvas.Count(c.Samples)})
 		for _, e := range c.Of {
@@ -277,7 +265,7 @@ func (s *sweepReport) find(est *results.Estimates) string {
 func (s *sweepReport) cellName(cell int) string {
 	var parts []string
 	for _, a := range s.run.Manifest.Axes {
-		v := elide(value(s.cells[cell][a]), 40)
+		v := canvas.Elide(source.SettingText(s.cells[cell][a]), 40)
 		if strings.ContainsAny(v, " ,") { // its end must be seen in a sentence
 			v = "“" + v + "”"
 		}

@@ -153,16 +153,3 @@ func cleanLines(s string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// elide cuts the middle out of a text of more than most characters.
-func elide(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	head := (most - 1) / 2
-	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
-}

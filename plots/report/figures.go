@@ -9,6 +9,7 @@ import (
 	"lab/core/measure"
 	"lab/core/store"
 	"lab/plots"
+	"lab/plots/canvas"
 	"lab/plots/source"
 )
 
@@ -65,7 +66,7 @@ func (s *sweepReport) values(name string) int {
 	seen := map[string]bool{}
 	for _, c := range s.cells {
 		if c[name] != nil {
-			seen[value(c[name])] = true
+			seen[source.SettingText(c[name])] = true
 		}
 	}
 	return len(seen)
@@ -174,7 +175,7 @@ func numbers(caption string, header []string, rows [][]string) *grid {
 	for _, r := range rows {
 		row := words(r...)
 		for i := range row {
-			row[i].text = elide(row[i].text, 200)
+			row[i].text = canvas.Elide(row[i].text, 200)
 		}
 		g.rows = append(g.rows, row)
 	}

@@ -14,6 +14,7 @@ import (
 	"lab/core/results"
 	"lab/core/table"
 	"lab/plots/canvas"
+	"lab/plots/source"
 )
 
 // reproduce is what repeats the run, from its folder or from the report alone.
@@ -60,20 +61,20 @@ func shell(s string) string {
 func (s *sweepReport) settings() error {
 	g := &grid{caption: "Settings of the run", head: columns("setting", "value", "origin")}
 	add := func(name string, v any, origin string) {
-		g.rows = append(g.rows, words(name, elide(value(v), 400), origin))
+		g.rows = append(g.rows, words(name, canvas.Elide(source.SettingText(v), 400), origin))
 	}
 	from := "sweep"
-	var source struct{ File string }
-	if json.Unmarshal(s.run.Manifest.Source, &source) == nil && source.File != "" {
-		from = source.File
+	var made struct{ File string }
+	if json.Unmarshal(s.run.Manifest.Source, &made) == nil && made.File != "" {
+		from = made.File
 	}
 	for _, axis := range s.run.Manifest.Axes {
 		var values []string
 		seen := map[string]bool{}
 		for _, c := range s.cells {
-			if v := value(c[axis]); !seen[v] {
+			if v := source.SettingText(c[axis]); !seen[v] {
 				seen[v] = true
-				values = append(values, elide(v, 80))
+				values = append(values, canvas.Elide(v, 80))
 			}
 		}
 		const most = 30
@@ -117,7 +118,7 @@ func chainBlocks(chains []experiment.ChainRecord) []block {
 		for i, st := range c.Stages {
 			var set []string
 			for _, v := range st.Settings {
-				text := v.Name + " = " + elide(value(v.Value), 120)
+				text := v.Name + " = " + canvas.Elide(source.SettingText(v.Value), 120)
 				if v.Origin != st.Origin {
 					text += " (" + v.Origin + ")"
 				}
@@ -170,7 +171,7 @@ func (s *sweepReport) problems() error {
 	}
 	for _, session := range s.run.Sessions {
 		if session.Error != "" {
-			blocks = append(blocks, block{alert: fmt.Sprintf("The session of %s ended with: %s", session.Started.UTC().Format(time.DateTime), elide(session.Error, 400))})
+			blocks = append(blocks, block{alert: fmt.Sprintf("The session of %s ended with: %s", session.Started.UTC().Format(time.DateTime), canvas.Elide(session.Error, 400))})
 		}
 	}
 	if blocks == nil {
@@ -229,9 +230,9 @@ func tableOf(t *table.Table, caption string, most int, format func(float64) stri
 			case float64:
 				text = format(v)
 			case []byte:
-				text = canvas.Visible(elide(string(v), 200))
+				text = canvas.Visible(canvas.Elide(string(v), 200))
 			default:
-				text = elide(fmt.Sprint(v), 400)
+				text = canvas.Elide(fmt.Sprint(v), 400)
 			}
 			row = append(row, cell{text: text})
 		}
@@ -309,7 +310,7 @@ func flat(raw json.RawMessage) string {
 		case float64:
 			parts = append(parts, k+" "+canvas.Significant(v, 4))
 		default:
-			parts = append(parts, k+" "+value(v))
+			parts = append(parts, k+" "+source.SettingText(v))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -15,6 +15,7 @@ import (
 	"lab/core/store"
 	"lab/core/sweep"
 	"lab/plots/canvas"
+	"lab/plots/source"
 )
 
 // sweepReport is a stored sweep while its report is made.
@@ -125,7 +126,7 @@ func (s *sweepReport) readFailures() error {
 		if r.Failure != "" {
 			s.failed++
 			if len(s.failures) < mostFailures {
-				s.failures = append(s.failures, words(fmt.Sprint(r.Cell), fmt.Sprint(r.Sample), elide(r.Failure, 400)))
+				s.failures = append(s.failures, words(fmt.Sprint(r.Cell), fmt.Sprint(r.Sample), canvas.Elide(r.Failure, 400)))
 			}
 		}
 		return nil
@@ -141,7 +142,7 @@ func (s *sweepReport) facts() []pair {
 	}
 	for _, name := range []string{"model", "seed"} {
 		if v, one := s.constant(name); one && v != nil {
-			facts = append(facts, pair{name, elide(value(v), 80)})
+			facts = append(facts, pair{name, canvas.Elide(source.SettingText(v), 80)})
 		}
 	}
 	if len(s.run.Sessions) > 0 {
@@ -160,7 +161,7 @@ func (s *sweepReport) constant(name string) (any, bool) {
 	return s.cells[0][name], true
 }
 
-func same(a, b any) bool { return value(a) == value(b) }
+func same(a, b any) bool { return source.SettingText(a) == source.SettingText(b) }
 
 func (s *sweepReport) alerts() []string {
 	var out []string

@@ -14,51 +14,14 @@ import (
 	"strings"
 	"time"
 
-	"lab/core/experiment"
 	"lab/core/fault"
 	"lab/core/store"
 	"lab/plots/canvas"
+	"lab/plots/source"
 )
 
 // ScriptFormat is what run.json in the output folder of a script says of itself.
 const ScriptFormat = "lab/run/1"
-
-// scriptRecord is that run.json; docs/json.md describes it.
-type scriptRecord struct {
-	Schema  string `json:"schema"`
-	Script  string `json:"script"`
-	Sources []struct {
-		Path   string `json:"path"`
-		SHA256 string `json:"sha256"`
-	} `json:"sources"`
-	Settings map[string]any    `json:"settings"`
-	Set      map[string]string `json:"set"`
-	Seed     uint64            `json:"seed"`
-	Started  time.Time         `json:"started"`
-	Seconds  float64           `json:"seconds"`
-	Outcome  string            `json:"outcome"`
-	Error    string            `json:"error"`
-	Lab      string            `json:"lab"`
-	Machine  struct {
-		OS   string `json:"os"`
-		Arch string `json:"arch"`
-		CPUs int    `json:"cpus"`
-		Go   string `json:"go"`
-	} `json:"machine"`
-	experiment.Record
-	Output   string             `json:"output"`
-	Figures  []string           `json:"figures"`
-	Captions map[string]Caption `json:"captions"`
-	Tables   []string           `json:"tables"`
-	Sweeps   []string           `json:"sweeps"`
-}
-
-// Caption is the words of a figure, for files that carry none.
-type Caption struct {
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Theme       string `json:"theme,omitempty"` // it was drawn in
-}
 
 // The most that is read of files beside run.json.
 const (
@@ -72,7 +35,7 @@ type scriptReport struct {
 	Options
 	dir      string
 	root     *os.Root
-	record   scriptRecord
+	record   ScriptRecord
 	sections []section
 	finding  string
 }
@@ -170,7 +133,7 @@ func (s *scriptReport) facts() []pair {
 func (s *scriptReport) alerts() []string {
 	var out []string
 	if s.record.Outcome != "ok" {
-		out = append(out, "The script did not finish ("+s.record.Outcome+"): "+elide(s.record.Error, 600))
+		out = append(out, "The script did not finish ("+s.record.Outcome+"): "+canvas.Elide(s.record.Error, 600))
 	}
 	if n := len(s.record.Warnings); n > 0 {
 		out = append(out, plural(n, "warning")+" recorded; see Models, plugins and versions.")
@@ -275,7 +238,7 @@ func (s *scriptReport) reproduce() error {
 		if _, given := r.Set[k]; given {
 			origin = "--set"
 		}
-		g.rows = append(g.rows, words(k, elide(value(r.Settings[k]), 400), origin))
+		g.rows = append(g.rows, words(k, canvas.Elide(source.SettingText(r.Settings[k]), 400), origin))
 	}
 	s.add("settings", "Settings", block{table: g})
 	return nil

@@ -181,7 +181,7 @@ func (q *request) values(column string) steps {
 	known := map[string]int{}
 	for i := range q.cells {
 		v := q.cells[i][column]
-		name := words(v)
+		name := SettingText(v)
 		n, ok := known[name]
 		if !ok {
 			n = len(list)

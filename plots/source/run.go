@@ -220,8 +220,8 @@ func (q *request) need(cells []string, steps ...string) bool {
 	return q.err == nil
 }
 
-// words writes the value of a setting.
-func words(v any) string {
+// SettingText writes the value of a setting of a cell: "none" where it has none.
+func SettingText(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return "none"
@@ -247,7 +247,7 @@ func (q *request) cellName(cell int, columns []string) string {
 	parts := make([]string, len(columns))
 	for i, c := range columns {
 		v := q.cells[cell][c]
-		parts[i] = words(v)
+		parts[i] = SettingText(v)
 		if _, isText := v.(string); !isText {
 			parts[i] = c + " " + parts[i]
 		}
