@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type costCheckGroup struct {
 
 func costVerifyCommand() *cobra.Command {
 	var all, strict, operations bool
+	var inputs []string
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Check the cost formulas against files of reference numbers",
@@ -43,11 +45,13 @@ finds again how far the figures that papers and vendors printed lie from ours: a
 reproduced one must still be, one that differs must differ the same way.
 
 A number that cannot be computed from what its check gives is not covered, and the
-reason says what is missing. Files of facts (hardware, models, prices, runs) have
+reason says what is missing; --input gives it, where the source of the check names it,
+and the result says so. Files of facts (hardware, models, prices, runs) have
 nothing to compute. Exits with 0 only when nothing differs or is refused.
 docs/cost.md describes the file's form.`,
 		Example: `  lab cost verify core/cost/check/testdata/*.json
-  lab cost verify mine.json --all --json`,
+  lab cost verify mine.json --all --json
+  lab cost verify core/cost/check/testdata/*.json --input TR-19.params=280e9 --input EN-03.tonnes_co2=539`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 || operations {
 				return nil
@@ -60,6 +64,7 @@ docs/cost.md describes the file's form.`,
 	f.BoolVar(&all, "all", false, "print every number and every published figure")
 	f.BoolVar(&strict, "strict", false, "fail when a number is not covered, too")
 	f.BoolVar(&operations, "operations", false, "list the operations that a check may name, with their inputs, instead")
+	f.StringArrayVar(&inputs, "input", nil, "an input that a check lacks, as ID.NAME=VALUE with a JSON value; may be repeated")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if operations {
@@ -74,6 +79,11 @@ docs/cost.md describes the file's form.`,
 				return err
 			}
 			files = append(files, file)
+		}
+		for _, input := range inputs {
+			if err := giveInput(files, input); err != nil {
+				return err
+			}
 		}
 		for _, file := range files {
 			report.add(file)
@@ -101,6 +111,21 @@ docs/cost.md describes the file's form.`,
 		return nil
 	}
 	return cmd
+}
+
+// giveInput adds ID.NAME=VALUE to the file that has the check.
+func giveInput(files []*check.File, input string) error {
+	place, text, ok := strings.Cut(input, "=")
+	id, name, named := strings.Cut(place, ".")
+	if !ok || !named || !json.Valid([]byte(text)) {
+		return fault.New(fault.Usage, "cost verify", "--input", "%s is not ID.NAME=VALUE with a JSON value", fault.Quote(input, 80)).Fix("for example: --input TR-19.params=280e9")
+	}
+	for _, f := range files {
+		if found, err := f.Give(id, name, json.RawMessage(text)); found || err != nil {
+			return err
+		}
+	}
+	return fault.New(fault.Usage, "cost verify", "--input", "no check of the files has the id %s", fault.Quote(id, 40))
 }
 
 // writeOperations lists the operations; an input in brackets may be left out.

@@ -44,6 +44,7 @@ type Item struct {
 	Note       string          `json:"note"`
 
 	outputs []expectation
+	given   []string // what [File.Give] added
 }
 
 // Published is what a source prints for one output.

@@ -1,9 +1,12 @@
 package check
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 
 	"lab/core/fault"
 )
@@ -68,6 +71,43 @@ func (f *File) Verify() ([]Result, []Print) {
 	return results, prints
 }
 
+// Give adds an input, a JSON value, that a check lacks, and reports whether the file
+// has the check. What a check gives itself, and what its operation does not know, is
+// a usage error: a file's own inputs are never replaced. Results name it as assumed.
+func (f *File) Give(id, name string, input json.RawMessage) (found bool, err error) {
+	for i := range f.Items {
+		it := &f.Items[i]
+		if it.ID != id {
+			continue
+		}
+		bad := func(format string, args ...any) (bool, error) {
+			return true, fault.New(fault.Usage, "cost verify", "input "+id+"."+name, format, args...)
+		}
+		inputs, err := object(it.Inputs)
+		if err != nil {
+			return bad("%v", err)
+		}
+		if _, ok := inputs[name]; ok {
+			return bad("%s gives it itself", f.Name)
+		}
+		var names []string
+		for _, in := range Inputs(it.Op) {
+			names = append(names, in.Name)
+		}
+		if !slices.Contains(names, name) {
+			return true, fault.Unknown("cost verify", "input of "+it.Op, name, names)
+		}
+		inputs[name] = input
+		all, err := json.Marshal(inputs)
+		if err != nil {
+			return bad("%v", err)
+		}
+		it.Inputs, it.given = all, append(it.given, fmt.Sprintf("%s = %s, which the file lacks", name, input))
+		return true, nil
+	}
+	return false, nil
+}
+
 // Operations returns the names of the operations that can be checked, sorted.
 func Operations() []string {
 	names := make([]string, 0, len(operations))
@@ -94,7 +134,7 @@ func (it *Item) verify() ([]Result, []Print) {
 		got, have := out[e.name]
 		for i, want := range e.numbers {
 			r := Result{ID: it.ID, Title: it.Title, Op: it.Op, Output: e.name, Expected: finite(want), Tolerance: *it.RelTol,
-				Unit: it.Unit, Source: it.Source, Provenance: it.Provenance, Assumed: got.assumed}
+				Unit: it.Unit, Source: it.Source, Provenance: it.Provenance, Assumed: strings.Join(slices.DeleteFunc(append(slices.Clone(it.given), got.assumed), func(s string) bool { return s == "" }), "; ")}
 			if e.list {
 				r.Output = fmt.Sprintf("%s[%d]", e.name, i)
 			}
