@@ -142,7 +142,7 @@ const nameLimit = 48
 
 // shortened returns words made visible, in the middle shortened to at most limit
 // characters.
-func shortened(s string, limit int) string { return canvas.Elide(canvas.Clean(s), limit) }
+func shortened(s string, limit int) string { return canvas.Shorten(canvas.Clean(s), limit) }
 
 // quoted returns a prompt in quotation marks, shortened.
 func quoted(s string, limit int) string { return "“" + shortened(s, limit) + "”" }

@@ -231,6 +231,20 @@ func TestRightToLeftRunsAreReversedAndMarksStay(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	for _, r := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"", 1, ""}, {"abc", 3, "abc"}, {"abcd", 3, "a…d"}, {"abcdef", 4, "a…ef"}, {"日本語の文", 5, "日本語の文"}, {"日本語の文章", 5, "日本…文章"}, {"abc", 1, "…"},
+	} {
+		if got := Shorten(r.in, r.most); got != r.want {
+			t.Errorf("%q in %d is %q, want %q", r.in, r.most, got, r.want)
+		}
+	}
+}
+
 func TestElide(t *testing.T) {
 	p := page(t)
 	style := p.Ink(Mono, 8)

@@ -30,9 +30,9 @@ func Visible(token string) string { return shown(split(token, true)) }
 // carriage return becomes a space.
 func Clean(words string) string { return shown(split(words, false)) }
 
-// Elide cuts the middle out of a text of more than most characters, so that it has
+// Shorten cuts the middle out of a text of more than most characters, so that it has
 // that many, the mark of the cut among them.
-func Elide(s string, most int) string {
+func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

@@ -93,7 +93,7 @@ func (s *sweepReport) results() error {
 	for _, c := range est.Cells[:min(len(est.Cells), mostCells)] {
 		row := words(strconv.Itoa(c.Cell))
 		for _, a := range axes {
-			row = append(row, cell{text: canvas.Elide(source.SettingText(s.cells[c.Cell][a]), 80)})
+			row = append(row, cell{text: canvas.Shorten(source.SettingText(s.cells[c.Cell][a]), 80)})
 		}
 		row = append(row, cell{text: canvas.Count(c.Samples)})
 		for _, e := range c.Of {
@@ -265,7 +265,7 @@ func (s *sweepReport) find(est *results.Estimates) string {
 func (s *sweepReport) cellName(cell int) string {
 	var parts []string
 	for _, a := range s.run.Manifest.Axes {
-		v := canvas.Elide(source.SettingText(s.cells[cell][a]), 40)
+		v := canvas.Shorten(source.SettingText(s.cells[cell][a]), 40)
 		if strings.ContainsAny(v, " ,") { // its end must be seen in a sentence
 			v = "“" + v + "”"
 		}

@@ -175,7 +175,7 @@ func numbers(caption string, header []string, rows [][]string) *grid {
 	for _, r := range rows {
 		row := words(r...)
 		for i := range row {
-			row[i].text = canvas.Elide(row[i].text, 200)
+			row[i].text = canvas.Shorten(row[i].text, 200)
 		}
 		g.rows = append(g.rows, row)
 	}

@@ -61,7 +61,7 @@ func shell(s string) string {
 func (s *sweepReport) settings() error {
 	g := &grid{caption: "Settings of the run", head: columns("setting", "value", "origin")}
 	add := func(name string, v any, origin string) {
-		g.rows = append(g.rows, words(name, canvas.Elide(source.SettingText(v), 400), origin))
+		g.rows = append(g.rows, words(name, canvas.Shorten(source.SettingText(v), 400), origin))
 	}
 	from := "sweep"
 	var made struct{ File string }
@@ -74,7 +74,7 @@ func (s *sweepReport) settings() error {
 		for _, c := range s.cells {
 			if v := source.SettingText(c[axis]); !seen[v] {
 				seen[v] = true
-				values = append(values, canvas.Elide(v, 80))
+				values = append(values, canvas.Shorten(v, 80))
 			}
 		}
 		const most = 30
@@ -118,7 +118,7 @@ func chainBlocks(chains []experiment.ChainRecord) []block {
 		for i, st := range c.Stages {
 			var set []string
 			for _, v := range st.Settings {
-				text := v.Name + " = " + canvas.Elide(source.SettingText(v.Value), 120)
+				text := v.Name + " = " + canvas.Shorten(source.SettingText(v.Value), 120)
 				if v.Origin != st.Origin {
 					text += " (" + v.Origin + ")"
 				}
@@ -171,7 +171,7 @@ func (s *sweepReport) problems() error {
 	}
 	for _, session := range s.run.Sessions {
 		if session.Error != "" {
-			blocks = append(blocks, block{alert: fmt.Sprintf("The session of %s ended with: %s", session.Started.UTC().Format(time.DateTime), canvas.Elide(session.Error, 400))})
+			blocks = append(blocks, block{alert: fmt.Sprintf("The session of %s ended with: %s", session.Started.UTC().Format(time.DateTime), canvas.Shorten(session.Error, 400))})
 		}
 	}
 	if blocks == nil {
@@ -230,9 +230,9 @@ func tableOf(t *table.Table, caption string, most int, format func(float64) stri
 			case float64:
 				text = format(v)
 			case []byte:
-				text = canvas.Visible(canvas.Elide(string(v), 200))
+				text = canvas.Visible(canvas.Shorten(string(v), 200))
 			default:
-				text = canvas.Elide(fmt.Sprint(v), 400)
+				text = canvas.Shorten(fmt.Sprint(v), 400)
 			}
 			row = append(row, cell{text: text})
 		}

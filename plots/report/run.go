@@ -126,7 +126,7 @@ func (s *sweepReport) readFailures() error {
 		if r.Failure != "" {
 			s.failed++
 			if len(s.failures) < mostFailures {
-				s.failures = append(s.failures, words(fmt.Sprint(r.Cell), fmt.Sprint(r.Sample), canvas.Elide(r.Failure, 400)))
+				s.failures = append(s.failures, words(fmt.Sprint(r.Cell), fmt.Sprint(r.Sample), canvas.Shorten(r.Failure, 400)))
 			}
 		}
 		return nil
@@ -142,7 +142,7 @@ func (s *sweepReport) facts() []pair {
 	}
 	for _, name := range []string{"model", "seed"} {
 		if v, one := s.constant(name); one && v != nil {
-			facts = append(facts, pair{name, canvas.Elide(source.SettingText(v), 80)})
+			facts = append(facts, pair{name, canvas.Shorten(source.SettingText(v), 80)})
 		}
 	}
 	if len(s.run.Sessions) > 0 {

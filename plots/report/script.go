@@ -133,7 +133,7 @@ func (s *scriptReport) facts() []pair {
 func (s *scriptReport) alerts() []string {
 	var out []string
 	if s.record.Outcome != "ok" {
-		out = append(out, "The script did not finish ("+s.record.Outcome+"): "+canvas.Elide(s.record.Error, 600))
+		out = append(out, "The script did not finish ("+s.record.Outcome+"): "+canvas.Shorten(s.record.Error, 600))
 	}
 	if n := len(s.record.Warnings); n > 0 {
 		out = append(out, plural(n, "warning")+" recorded; see Models, plugins and versions.")
@@ -238,7 +238,7 @@ func (s *scriptReport) reproduce() error {
 		if _, given := r.Set[k]; given {
 			origin = "--set"
 		}
-		g.rows = append(g.rows, words(k, canvas.Elide(source.SettingText(r.Settings[k]), 400), origin))
+		g.rows = append(g.rows, words(k, canvas.Shorten(source.SettingText(r.Settings[k]), 400), origin))
 	}
 	s.add("settings", "Settings", block{table: g})
 	return nil

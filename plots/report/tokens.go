@@ -145,10 +145,10 @@ func (s *sweepReport) view(r *store.Record, sc *scale) *tokenView {
 	}
 	v.prompt, _ = settings["prompt"].(string)
 	const longest = 600
-	v.prompt = canvas.Elide(v.prompt, longest)
+	v.prompt = canvas.Shorten(v.prompt, longest)
 	v.stop = ended(r.Trace.Stop, len(r.Trace.Tokens))
 	if !v.known {
-		for line := range strings.Lines(canvas.Elide(r.Trace.Text, 4*mostTokens)) {
+		for line := range strings.Lines(canvas.Shorten(r.Trace.Text, 4*mostTokens)) {
 			v.tokens = append(v.tokens, viewToken{shown: canvas.Clean(line), level: -1, newline: true})
 		}
 		return v
@@ -167,7 +167,7 @@ func ended(stop trace.Stop, tokens int) string {
 	text := plural(tokens, "token")
 	switch stop.Reason {
 	case trace.StopString:
-		return text + ", ended by the stop string " + canvas.Visible(canvas.Elide(stop.String, 60))
+		return text + ", ended by the stop string " + canvas.Visible(canvas.Shorten(stop.String, 60))
 	case trace.EndOfText:
 		return text + ", ended by the model"
 	case trace.MaxTokens:
