@@ -3372,7 +3372,7 @@ end:
 	RET
 
 // func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ8_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -3399,6 +3399,15 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
+	PREFETCHT0   4544(AX)
+	PREFETCHT0   4608(AX)
 	VCVTPH2PS    (AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
@@ -3653,6 +3662,15 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
+	PREFETCHT0   4544(AX)
+	PREFETCHT0   4608(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
@@ -3916,6 +3934,15 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
+	PREFETCHT0   4544(AX)
+	PREFETCHT0   4608(AX)
 	VCVTPH2PS    (AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VMOVDQU      32(AX), Y12
@@ -3999,6 +4026,15 @@ rows1_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
+	PREFETCHT0   4544(AX)
+	PREFETCHT0   4608(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VMOVDQU      64(AX), Y12
@@ -4086,7 +4122,7 @@ rows1_end:
 	RET
 
 // func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ4_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -4113,6 +4149,11 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -4311,6 +4352,11 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -4518,6 +4564,11 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -4590,6 +4641,11 @@ rows1_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -4666,7 +4722,7 @@ rows1_end:
 	RET
 
 // func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ4_1AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -4693,6 +4749,11 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -4896,6 +4957,11 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5108,6 +5174,11 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5182,6 +5253,11 @@ rows1_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5260,7 +5336,7 @@ rows1_end:
 	RET
 
 // func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ5_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -5287,6 +5363,12 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -5516,6 +5598,12 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -5754,6 +5842,12 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -5857,6 +5951,12 @@ rows1_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -5964,7 +6064,7 @@ rows1_end:
 	RET
 
 // func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ5_1AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -5991,6 +6091,12 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -6225,6 +6331,12 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -6468,6 +6580,12 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -6573,6 +6691,12 @@ rows1_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -6682,7 +6806,7 @@ rows1_end:
 	RET
 
 // func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsIQ4_NLAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -6709,6 +6833,11 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0     4096(AX)
+	PREFETCHT0     4160(AX)
+	PREFETCHT0     4224(AX)
+	PREFETCHT0     4288(AX)
+	PREFETCHT0     4352(AX)
 	VCVTPH2PS      (AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VPXOR          Y5, Y5, Y5
@@ -6991,6 +7120,11 @@ rows4_0_block:
 	MOVQ           blocks+32(FP), DI
 
 rows4_8_block:
+	PREFETCHT0     4096(AX)
+	PREFETCHT0     4160(AX)
+	PREFETCHT0     4224(AX)
+	PREFETCHT0     4288(AX)
+	PREFETCHT0     4352(AX)
 	VCVTPH2PS      16(AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VPXOR          Y5, Y5, Y5
@@ -7282,6 +7416,11 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0     4096(AX)
+	PREFETCHT0     4160(AX)
+	PREFETCHT0     4224(AX)
+	PREFETCHT0     4288(AX)
+	PREFETCHT0     4352(AX)
 	VCVTPH2PS      (AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VMOVDQU        32(AX), Y12
@@ -7393,6 +7532,11 @@ rows1_0_block:
 	MOVQ           blocks+32(FP), DI
 
 rows1_8_block:
+	PREFETCHT0     4096(AX)
+	PREFETCHT0     4160(AX)
+	PREFETCHT0     4224(AX)
+	PREFETCHT0     4288(AX)
+	PREFETCHT0     4352(AX)
 	VCVTPH2PS      16(AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VMOVDQU        64(AX), Y12
@@ -7508,7 +7652,7 @@ rows1_end:
 	RET
 
 // func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ2_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -7541,6 +7685,9 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -7792,6 +7939,9 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8052,6 +8202,9 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8153,6 +8306,9 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8252,7 +8408,7 @@ rows1_end:
 	RET
 
 // func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ3_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -8284,6 +8440,11 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8518,6 +8679,11 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8761,6 +8927,11 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8851,6 +9022,11 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8940,7 +9116,7 @@ rows1_end:
 	RET
 
 // func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ4_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -8973,6 +9149,11 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9188,6 +9369,11 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9412,6 +9598,11 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9498,6 +9689,11 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9582,7 +9778,7 @@ rows1_end:
 	RET
 
 // func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ5_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -9615,6 +9811,12 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9861,6 +10063,12 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10116,6 +10324,12 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10233,6 +10447,12 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10348,7 +10568,7 @@ rows1_end:
 	RET
 
 // func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsQ6_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
@@ -10380,6 +10600,13 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10644,6 +10871,13 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10917,6 +11151,13 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11037,6 +11278,13 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
+	PREFETCHT0   4224(AX)
+	PREFETCHT0   4288(AX)
+	PREFETCHT0   4352(AX)
+	PREFETCHT0   4416(AX)
+	PREFETCHT0   4480(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11156,7 +11404,7 @@ rows1_end:
 	RET
 
 // func productsF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·productsF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DX
 	MOVQ ys+8(FP), BX
@@ -11188,6 +11436,8 @@ rows8:
 	JL    rows8_0_rest
 
 rows8_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    (AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11331,6 +11581,8 @@ rows8_0_store:
 	JL         rows8_8_rest
 
 rows8_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    16(AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11486,6 +11738,8 @@ rows4:
 	JL    rows4_0_rest
 
 rows4_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    (AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11573,6 +11827,8 @@ rows4_0_store:
 	JL         rows4_8_rest
 
 rows4_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    16(AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11670,6 +11926,8 @@ rows2:
 	JL    rows2_0_rest
 
 rows2_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    (AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11729,6 +11987,8 @@ rows2_0_store:
 	JL         rows2_8_rest
 
 rows2_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    16(AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11797,6 +12057,8 @@ rows1:
 	JL    rows1_0_rest
 
 rows1_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    (AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11842,6 +12104,8 @@ rows1_0_store:
 	JL         rows1_8_rest
 
 rows1_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VCVTPH2PS    16(AX), Y8
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y10, Y8, Y0
@@ -11889,7 +12153,7 @@ rows1_end:
 	RET
 
 // func productsBF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·productsBF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), DX
 	MOVQ ys+8(FP), BX
@@ -11921,6 +12185,8 @@ rows8:
 	JL    rows8_0_rest
 
 rows8_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12069,6 +12335,8 @@ rows8_0_store:
 	JL         rows8_8_rest
 
 rows8_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    16(AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12229,6 +12497,8 @@ rows4:
 	JL    rows4_0_rest
 
 rows4_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12321,6 +12591,8 @@ rows4_0_store:
 	JL         rows4_8_rest
 
 rows4_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    16(AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12423,6 +12695,8 @@ rows2:
 	JL    rows2_0_rest
 
 rows2_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12487,6 +12761,8 @@ rows2_0_store:
 	JL         rows2_8_rest
 
 rows2_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    16(AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12560,6 +12836,8 @@ rows1:
 	JL    rows1_0_rest
 
 rows1_0_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -12610,6 +12888,8 @@ rows1_0_store:
 	JL         rows1_8_rest
 
 rows1_8_columns:
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4160(AX)
 	VPMOVZXWD    16(AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y10
@@ -13393,7 +13673,7 @@ end:
 	RET
 
 // func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -13434,6 +13714,15 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -13708,6 +13997,15 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -13858,6 +14156,15 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -13946,6 +14253,15 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -14003,6 +14319,15 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -14040,7 +14365,7 @@ rows1_end:
 	RET
 
 // func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -14081,6 +14406,11 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -14359,6 +14689,11 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -14513,6 +14848,11 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -14605,6 +14945,11 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -14666,6 +15011,11 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -14707,7 +15057,7 @@ rows1_end:
 	RET
 
 // func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -14748,6 +15098,11 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -15043,6 +15398,11 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -15206,6 +15566,11 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -15303,6 +15668,11 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -15367,6 +15737,11 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -15410,7 +15785,7 @@ rows1_end:
 	RET
 
 // func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -15452,6 +15827,12 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -15754,6 +16135,12 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -15932,6 +16319,12 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -16048,6 +16441,12 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -16133,6 +16532,12 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -16198,7 +16603,7 @@ rows1_end:
 	RET
 
 // func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -16240,6 +16645,12 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -16559,6 +16970,12 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -16746,6 +17163,12 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -16867,6 +17290,12 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -16955,6 +17384,12 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
+	PREFETCHT0       4224(AX)
+	PREFETCHT0       4288(AX)
+	PREFETCHT0       4352(AX)
+	PREFETCHT0       4416(AX)
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -17022,7 +17457,7 @@ rows1_end:
 	RET
 
 // func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-56
 	MOVQ            ys+8(FP), DX
 	MOVQ            y+0(FP), BX
@@ -17064,6 +17499,11 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -17350,6 +17790,11 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -17512,6 +17957,11 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -17612,6 +18062,11 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -17681,6 +18136,11 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -17730,7 +18190,7 @@ rows1_end:
 	RET
 
 // func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -17777,6 +18237,9 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -18172,6 +18635,9 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -18395,6 +18861,9 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -18532,6 +19001,9 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -18626,6 +19098,9 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -18688,7 +19163,7 @@ rows1_end:
 	RET
 
 // func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -18734,6 +19209,11 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -19088,6 +19568,11 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -19286,6 +19771,11 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -19406,6 +19896,11 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -19487,6 +19982,11 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -19539,7 +20039,7 @@ rows1_end:
 	RET
 
 // func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -19586,6 +20086,11 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19893,6 +20398,11 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20068,6 +20578,11 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20177,6 +20692,11 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20253,6 +20773,11 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20302,7 +20827,7 @@ rows1_end:
 	RET
 
 // func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -20350,6 +20875,12 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
+	PREFETCHT0        4416(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20681,6 +21212,12 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
+	PREFETCHT0        4416(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -20880,6 +21417,12 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
+	PREFETCHT0        4416(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21013,6 +21556,12 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
+	PREFETCHT0        4416(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21113,6 +21662,12 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0        4096(AX)
+	PREFETCHT0        4160(AX)
+	PREFETCHT0        4224(AX)
+	PREFETCHT0        4288(AX)
+	PREFETCHT0        4352(AX)
+	PREFETCHT0        4416(AX)
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21186,7 +21741,7 @@ rows1_end:
 	RET
 
 // func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
 TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
@@ -21233,6 +21788,13 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -21611,6 +22173,13 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -21833,6 +22402,13 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -21977,6 +22553,13 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -22082,6 +22665,13 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -22158,7 +22748,7 @@ rows1_end:
 	RET
 
 // func productsF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·productsF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ     y+0(FP), DX
 	MOVQ     ys+8(FP), BX
@@ -22200,6 +22790,8 @@ rows16:
 	JL     rows16_0_rest
 
 rows16_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VCVTPH2PS        (AX), Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
 	VFMADD231PS.BCST 4(CX), Z8, Z17
@@ -22375,6 +22967,8 @@ rows8:
 	JL     rows8_0_rest
 
 rows8_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VCVTPH2PS        (AX), Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
 	VFMADD231PS.BCST 4(CX), Z8, Z17
@@ -22482,6 +23076,8 @@ rows4:
 	JL     rows4_0_rest
 
 rows4_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VCVTPH2PS        (AX), Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
 	VFMADD231PS.BCST 4(CX), Z8, Z17
@@ -22555,6 +23151,8 @@ rows2:
 	JL     rows2_0_rest
 
 rows2_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VCVTPH2PS        (AX), Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
 	VFMADD231PS.BCST 4(CX), Z8, Z17
@@ -22611,6 +23209,8 @@ rows1:
 	JL     rows1_0_rest
 
 rows1_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VCVTPH2PS        (AX), Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
 	ADDQ             SI, CX
@@ -22652,7 +23252,7 @@ rows1_end:
 	RET
 
 // func productsBF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·productsBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ     y+0(FP), DX
 	MOVQ     ys+8(FP), BX
@@ -22694,6 +23294,8 @@ rows16:
 	JL     rows16_0_rest
 
 rows16_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
@@ -22874,6 +23476,8 @@ rows8:
 	JL     rows8_0_rest
 
 rows8_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
@@ -22986,6 +23590,8 @@ rows4:
 	JL     rows4_0_rest
 
 rows4_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
@@ -23064,6 +23670,8 @@ rows2:
 	JL     rows2_0_rest
 
 rows2_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VFMADD231PS.BCST (CX), Z8, Z16
@@ -23125,6 +23733,8 @@ rows1:
 	JL     rows1_0_rest
 
 rows1_0_columns:
+	PREFETCHT0       4096(AX)
+	PREFETCHT0       4160(AX)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VFMADD231PS.BCST (CX), Z8, Z16

@@ -26,20 +26,21 @@ func BenchmarkDots(b *testing.B) {
 	}
 }
 
-// BenchmarkProducts is a packed matrix against a batch of rounded activations; of
-// 64 rows in the nearest caches, which is the ceiling of a batch, and of 64 MiB,
-// which is that of a single row.
+// BenchmarkProducts is a packed matrix against a batch of rounded activations: one
+// in the nearest caches, and one of 64 MiB, which comes from memory as a model's
+// do. From memory a single row waits for the bytes; eight and more should come
+// near what they reach in the caches.
 func BenchmarkProducts(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const cols = 768
 	for _, k := range All()[:max(1, len(All())-1)] {
 		for _, f := range packedFormats(k) {
-			for _, batch := range []int{1, 8, 32} {
-				rows := 64
-				if batch == 1 {
-					rows = (64 << 20) / f.Bytes(cols) / 16 * 16
+			for i := range 6 {
+				batch, from, rows := []int{1, 8, 32}[i/2], "caches", 64
+				if i%2 == 1 {
+					from, rows = "memory", (64<<20)/f.Bytes(cols)/16*16
 				}
-				b.Run(fmt.Sprintf("%s/%v/batch=%d", k.Name(), f, batch), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/%v/batch=%d/%s", k.Name(), f, batch, from), func(b *testing.B) {
 					src := storedRows(r, f, rows, cols, blockFills[0].next)
 					rounding, _ := k.Packs(f)
 					w, x, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, rounding.RoundedBytes(cols, batch)), make([]float32, rows*batch)

@@ -122,6 +122,9 @@ func (o *plain) rows(label string, size int) {
 
 // columns adds n columns, one after the other.
 func (o *plain) columns(n, size int) {
+	if n == together {
+		fetchAhead(o.w, 2*lanes*n)
+	}
 	for i := range n {
 		o.load(at(o.w, nil, 0, 2*(lanes*i+o.firstLane)), o.weights(i))
 		for j := range size {

@@ -152,6 +152,7 @@ func (o *producer) rows(label string, size int) {
 		build.MOVQ(operand.U32(8), o.inner)
 		build.Label(label + "_inner")
 	}
+	fetchAhead(o.w, units*o.unitBytes())
 	for i := range units {
 		o.scales(i * o.unitBytes())
 		if o.m.width == 16 {
