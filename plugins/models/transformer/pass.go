@@ -44,6 +44,7 @@ type pass struct {
 	vectors        [3][]float32
 	workers        []scratch
 	tasks          []task
+	spans          []span
 
 	rounded rounded
 	// parts is how many rows a row is rounded to for the product at hand.
@@ -60,11 +61,16 @@ type pass struct {
 
 // scratch is the memory of one worker.
 type scratch struct {
-	panel  []float32 // weight rows in float32
-	tile   []float32 // their products with the rows of a pass
-	scores []float32 // of one key head's queries, over the positions
-	lines  []float32 // keys or values of a page, widened
-	rest   []float32 // what rounding leaves of a row
+	panel []float32 // weight rows in float32
+	tile  []float32 // their products with the rows of a pass
+	rest  []float32 // what rounding leaves of a row
+
+	// Of a span's queries that share a key head, one after the other:
+	queries []float32
+	scores  []float32 // over the positions
+	sums    []float32 // of their exponentials
+	mixed   []float32
+	lines   []float32 // keys or values of a page, widened
 }
 
 // panelFloats is the size of a panel of widened weights: half of the nearest
@@ -137,10 +143,13 @@ func (p *pass) begin(rows []row, longest int) {
 	p.inner = grow(p.inner, n*h.ffn)
 	for i := range p.workers {
 		w := &p.workers[i]
-		w.scores = grow(w.scores, h.group()*longest)
+		queries := h.spanRows() * h.group()
+		w.queries, w.mixed = grow(w.queries, queries*h.headSize), grow(w.mixed, queries*h.headSize)
+		w.scores, w.sums = grow(w.scores, queries*longest), grow(w.sums, queries)
 		w.tile = grow(w.tile, maxParts*n*maxPanel)
 		w.lines = grow(w.lines, pageTokens*h.lineValues())
 	}
+	p.split()
 }
 
 // run takes the rows through all layers and fills the wanted scores; wanted

@@ -14,6 +14,11 @@ func dotsAVX2(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *fl
 //go:noescape
 func dotAVX2(k int, w *float32, x *float32) float32
 
+// addWeightedAVX2 adds a[j*as+p]*v[p*vs:][:e] to out[j*os:][:e] for p = 0 to n-1 in this order and j < b; n > 0.
+//
+//go:noescape
+func addWeightedAVX2(out *float32, os int, b int, v *float32, vs int, n int, a *float32, as int, e int)
+
 // dotsAVX512 sets y[j*ys+i] to the dot product of w[i*ws:][:k] and x[j*xs:][:k] for i < n, a multiple of 4, and j < b.
 //
 //go:noescape
@@ -24,10 +29,10 @@ func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *
 //go:noescape
 func dotAVX512(k int, w *float32, x *float32) float32
 
-// addWeightedAVX2 adds a[p]*v[p*vs:][:e] to out[:e] for p = 0 to n-1 in this order.
+// addWeightedAVX512 adds a[j*as+p]*v[p*vs:][:e] to out[j*os:][:e] for p = 0 to n-1 in this order and j < b; n > 0.
 //
 //go:noescape
-func addWeightedAVX2(out *float32, e int, v *float32, vs int, a *float32, n int)
+func addWeightedAVX512(out *float32, os int, b int, v *float32, vs int, n int, a *float32, as int, e int)
 
 // addAVX2 adds x[i] to dst[i] for i < n.
 //

@@ -828,6 +828,249 @@ dot_sum:
 	VZEROUPPER
 	RET
 
+// func addWeightedAVX2(out *float32, os int, b int, v *float32, vs int, n int, a *float32, as int, e int)
+// Requires: AVX, FMA3
+TEXT ·addWeightedAVX2(SB), NOSPLIT, $8-72
+	MOVQ    os+8(FP), CX
+	MOVQ    vs+32(FP), BX
+	MOVQ    a+48(FP), SI
+	MOVQ    as+56(FP), DI
+	MOVQ    out+0(FP), R11
+	SHLQ    $0x02, CX
+	SHLQ    $0x02, BX
+	SHLQ    $0x02, DI
+	LEAQ    (DI)(DI*2), AX
+	MOVQ    e+64(FP), AX
+	ANDQ    $0x07, AX
+	LEAQ    masks<>+64(SB), DX
+	SHLQ    $0x02, AX
+	SUBQ    AX, DX
+	VMOVUPS (DX), Y15
+	MOVQ    b+16(FP), R12
+	MOVQ    R12, (SP)
+
+sums2:
+	CMPQ (SP), $0x02
+	JL   sums2_end
+	MOVQ R11, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R12
+
+sums2_4:
+	CMPQ    R12, $0x20
+	JL      sums2_4_end
+	MOVQ    AX, R8
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+	ADDQ    CX, R8
+	VMOVUPS (R8), Y4
+	VMOVUPS 32(R8), Y5
+	VMOVUPS 64(R8), Y6
+	VMOVUPS 96(R8), Y7
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    n+40(FP), R10
+
+sums2_4_row:
+	VMOVUPS      (R8), Y8
+	VMOVUPS      32(R8), Y9
+	VMOVUPS      64(R8), Y10
+	VMOVUPS      96(R8), Y11
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R9)(DI*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums2_4_row
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y2, 64(R8)
+	VMOVUPS      Y3, 96(R8)
+	ADDQ         CX, R8
+	VMOVUPS      Y4, (R8)
+	VMOVUPS      Y5, 32(R8)
+	VMOVUPS      Y6, 64(R8)
+	VMOVUPS      Y7, 96(R8)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x20, R12
+	JMP          sums2_4
+
+sums2_4_end:
+sums2_1:
+	CMPQ    R12, $0x08
+	JL      sums2_1_end
+	MOVQ    AX, R8
+	VMOVUPS (R8), Y0
+	ADDQ    CX, R8
+	VMOVUPS (R8), Y1
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    n+40(FP), R10
+
+sums2_1_row:
+	VMOVUPS      (R8), Y8
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VBROADCASTSS (R9)(DI*1), Y12
+	VFMADD231PS  Y8, Y12, Y1
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums2_1_row
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	ADDQ         CX, R8
+	VMOVUPS      Y1, (R8)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x08, R12
+	JMP          sums2_1
+
+sums2_1_end:
+	TESTQ      R12, R12
+	JZ         sums2_next
+	MOVQ       AX, R8
+	VMASKMOVPS (R8), Y15, Y0
+	ADDQ       CX, R8
+	VMASKMOVPS (R8), Y15, Y1
+	MOVQ       DX, R8
+	MOVQ       SI, R9
+	MOVQ       n+40(FP), R10
+
+sums2_rest_row:
+	VMASKMOVPS   (R8), Y15, Y8
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VBROADCASTSS (R9)(DI*1), Y12
+	VFMADD231PS  Y8, Y12, Y1
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums2_rest_row
+	MOVQ         AX, R8
+	VMASKMOVPS   Y0, Y15, (R8)
+	ADDQ         CX, R8
+	VMASKMOVPS   Y1, Y15, (R8)
+
+sums2_next:
+	ADDQ CX, R11
+	ADDQ DI, SI
+	ADDQ CX, R11
+	ADDQ DI, SI
+	SUBQ $0x02, (SP)
+	JMP  sums2
+
+sums2_end:
+sums1:
+	CMPQ (SP), $0x01
+	JL   sums1_end
+	MOVQ R11, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R12
+
+sums1_4:
+	CMPQ    R12, $0x20
+	JL      sums1_4_end
+	MOVQ    AX, R8
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    n+40(FP), R10
+
+sums1_4_row:
+	VMOVUPS      (R8), Y8
+	VMOVUPS      32(R8), Y9
+	VMOVUPS      64(R8), Y10
+	VMOVUPS      96(R8), Y11
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums1_4_row
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y2, 64(R8)
+	VMOVUPS      Y3, 96(R8)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x20, R12
+	JMP          sums1_4
+
+sums1_4_end:
+sums1_1:
+	CMPQ    R12, $0x08
+	JL      sums1_1_end
+	MOVQ    AX, R8
+	VMOVUPS (R8), Y0
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    n+40(FP), R10
+
+sums1_1_row:
+	VMOVUPS      (R8), Y8
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums1_1_row
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x08, R12
+	JMP          sums1_1
+
+sums1_1_end:
+	TESTQ      R12, R12
+	JZ         sums1_next
+	MOVQ       AX, R8
+	VMASKMOVPS (R8), Y15, Y0
+	MOVQ       DX, R8
+	MOVQ       SI, R9
+	MOVQ       n+40(FP), R10
+
+sums1_rest_row:
+	VMASKMOVPS   (R8), Y15, Y8
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          sums1_rest_row
+	MOVQ         AX, R8
+	VMASKMOVPS   Y0, Y15, (R8)
+
+sums1_next:
+	ADDQ CX, R11
+	ADDQ DI, SI
+	SUBQ $0x01, (SP)
+	JMP  sums1
+
+sums1_end:
+	VZEROUPPER
+	RET
+
 // func dotsAVX512(k int, w *float32, ws int, n int, x *float32, xs int, b int, y *float32, ys int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·dotsAVX512(SB), NOSPLIT, $16-72
@@ -1154,102 +1397,582 @@ dot_sum:
 	VZEROUPPER
 	RET
 
-// func addWeightedAVX2(out *float32, e int, v *float32, vs int, a *float32, n int)
-// Requires: AVX, FMA3
-TEXT ·addWeightedAVX2(SB), NOSPLIT, $0-48
-	MOVQ  out+0(FP), AX
-	MOVQ  e+8(FP), CX
-	MOVQ  v+16(FP), DX
-	MOVQ  vs+24(FP), BX
-	MOVQ  a+32(FP), SI
-	MOVQ  n+40(FP), DI
-	SHLQ  $0x02, BX
-	TESTQ DI, DI
-	JZ    done
+// func addWeightedAVX512(out *float32, os int, b int, v *float32, vs int, n int, a *float32, as int, e int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·addWeightedAVX512(SB), NOSPLIT, $8-72
+	MOVQ     os+8(FP), CX
+	MOVQ     vs+32(FP), BX
+	MOVQ     a+48(FP), SI
+	MOVQ     as+56(FP), DI
+	MOVQ     out+0(FP), R12
+	SHLQ     $0x02, CX
+	SHLQ     $0x02, BX
+	SHLQ     $0x02, DI
+	LEAQ     (DI)(DI*2), R8
+	MOVQ     e+64(FP), AX
+	ANDQ     $0x0f, AX
+	LEAQ     masks<>+64(SB), DX
+	SHLQ     $0x02, AX
+	SUBQ     AX, DX
+	VMOVUPS  (DX), Z0
+	VPMOVD2M Z0, K1
+	MOVQ     b+16(FP), R13
+	MOVQ     R13, (SP)
 
-four:
-	CMPQ    CX, $0x20
-	JL      four_end
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	MOVQ    DX, R8
-	MOVQ    SI, R9
-	MOVQ    DI, R10
+sums4:
+	CMPQ (SP), $0x04
+	JL   sums4_end
+	MOVQ R12, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R13
 
-four_row:
-	VBROADCASTSS (R9), Y8
-	VMOVUPS      (R8), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VMOVUPS      32(R8), Y10
-	VFMADD231PS  Y10, Y8, Y1
-	VMOVUPS      64(R8), Y11
-	VFMADD231PS  Y11, Y8, Y2
-	VMOVUPS      96(R8), Y12
-	VFMADD231PS  Y12, Y8, Y3
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          four_row
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y3, 96(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x20, CX
-	JMP          four
+sums4_4:
+	CMPQ    R13, $0x40
+	JL      sums4_4_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	VMOVUPS 64(R9), Z17
+	VMOVUPS 128(R9), Z18
+	VMOVUPS 192(R9), Z19
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z20
+	VMOVUPS 64(R9), Z21
+	VMOVUPS 128(R9), Z22
+	VMOVUPS 192(R9), Z23
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z24
+	VMOVUPS 64(R9), Z25
+	VMOVUPS 128(R9), Z26
+	VMOVUPS 192(R9), Z27
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z28
+	VMOVUPS 64(R9), Z29
+	VMOVUPS 128(R9), Z30
+	VMOVUPS 192(R9), Z31
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
 
-four_end:
-one:
-	CMPQ    CX, $0x08
-	JL      one_end
-	VMOVUPS (AX), Y0
-	MOVQ    DX, R8
-	MOVQ    SI, R9
-	MOVQ    DI, R10
+sums4_4_row:
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z1
+	VMOVUPS      128(R9), Z2
+	VMOVUPS      192(R9), Z3
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VFMADD231PS  Z1, Z4, Z17
+	VFMADD231PS  Z2, Z4, Z18
+	VFMADD231PS  Z3, Z4, Z19
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z20
+	VFMADD231PS  Z1, Z4, Z21
+	VFMADD231PS  Z2, Z4, Z22
+	VFMADD231PS  Z3, Z4, Z23
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z24
+	VFMADD231PS  Z1, Z4, Z25
+	VFMADD231PS  Z2, Z4, Z26
+	VFMADD231PS  Z3, Z4, Z27
+	VBROADCASTSS (R10)(R8*1), Z4
+	VFMADD231PS  Z0, Z4, Z28
+	VFMADD231PS  Z1, Z4, Z29
+	VFMADD231PS  Z2, Z4, Z30
+	VFMADD231PS  Z3, Z4, Z31
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums4_4_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	VMOVUPS      Z17, 64(R9)
+	VMOVUPS      Z18, 128(R9)
+	VMOVUPS      Z19, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z20, (R9)
+	VMOVUPS      Z21, 64(R9)
+	VMOVUPS      Z22, 128(R9)
+	VMOVUPS      Z23, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z24, (R9)
+	VMOVUPS      Z25, 64(R9)
+	VMOVUPS      Z26, 128(R9)
+	VMOVUPS      Z27, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z28, (R9)
+	VMOVUPS      Z29, 64(R9)
+	VMOVUPS      Z30, 128(R9)
+	VMOVUPS      Z31, 192(R9)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x40, R13
+	JMP          sums4_4
 
-one_row:
-	VBROADCASTSS (R9), Y8
-	VMOVUPS      (R8), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          one_row
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x08, CX
-	JMP          one
+sums4_4_end:
+sums4_1:
+	CMPQ    R13, $0x10
+	JL      sums4_1_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z17
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z18
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z19
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
 
-one_end:
-	TESTQ      CX, CX
-	JZ         done
-	LEAQ       masks<>+64(SB), R8
-	SHLQ       $0x02, CX
-	SUBQ       CX, R8
-	MOVQ       R8, CX
-	VMOVUPS    (CX), Y15
-	VMASKMOVPS (AX), Y15, Y0
-	MOVQ       DX, R8
-	MOVQ       SI, R9
-	MOVQ       DI, R10
+sums4_1_row:
+	VMOVUPS      (R9), Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z18
+	VBROADCASTSS (R10)(R8*1), Z4
+	VFMADD231PS  Z0, Z4, Z19
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums4_1_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z18, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z19, (R9)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x10, R13
+	JMP          sums4_1
 
-few_row:
-	VBROADCASTSS (R9), Y8
-	VMASKMOVPS   (R8), Y15, Y9
-	VFMADD231PS  Y9, Y8, Y0
-	ADDQ         $0x04, R9
-	ADDQ         BX, R8
-	DECQ         R10
-	JNZ          few_row
-	VMASKMOVPS   Y0, Y15, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, DX
+sums4_1_end:
+	TESTQ     R13, R13
+	JZ        sums4_next
+	MOVQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z16
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z17
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z18
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z19
+	MOVQ      DX, R9
+	MOVQ      SI, R10
+	MOVQ      n+40(FP), R11
 
-done:
+sums4_rest_row:
+	VMOVUPS.Z    (R9), K1, Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z18
+	VBROADCASTSS (R10)(R8*1), Z4
+	VFMADD231PS  Z0, Z4, Z19
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums4_rest_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z18, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z19, K1, (R9)
+
+sums4_next:
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	SUBQ $0x04, (SP)
+	JMP  sums4
+
+sums4_end:
+sums3:
+	CMPQ (SP), $0x03
+	JL   sums3_end
+	MOVQ R12, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R13
+
+sums3_4:
+	CMPQ    R13, $0x40
+	JL      sums3_4_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	VMOVUPS 64(R9), Z17
+	VMOVUPS 128(R9), Z18
+	VMOVUPS 192(R9), Z19
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z20
+	VMOVUPS 64(R9), Z21
+	VMOVUPS 128(R9), Z22
+	VMOVUPS 192(R9), Z23
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z24
+	VMOVUPS 64(R9), Z25
+	VMOVUPS 128(R9), Z26
+	VMOVUPS 192(R9), Z27
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums3_4_row:
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z1
+	VMOVUPS      128(R9), Z2
+	VMOVUPS      192(R9), Z3
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VFMADD231PS  Z1, Z4, Z17
+	VFMADD231PS  Z2, Z4, Z18
+	VFMADD231PS  Z3, Z4, Z19
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z20
+	VFMADD231PS  Z1, Z4, Z21
+	VFMADD231PS  Z2, Z4, Z22
+	VFMADD231PS  Z3, Z4, Z23
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z24
+	VFMADD231PS  Z1, Z4, Z25
+	VFMADD231PS  Z2, Z4, Z26
+	VFMADD231PS  Z3, Z4, Z27
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums3_4_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	VMOVUPS      Z17, 64(R9)
+	VMOVUPS      Z18, 128(R9)
+	VMOVUPS      Z19, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z20, (R9)
+	VMOVUPS      Z21, 64(R9)
+	VMOVUPS      Z22, 128(R9)
+	VMOVUPS      Z23, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z24, (R9)
+	VMOVUPS      Z25, 64(R9)
+	VMOVUPS      Z26, 128(R9)
+	VMOVUPS      Z27, 192(R9)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x40, R13
+	JMP          sums3_4
+
+sums3_4_end:
+sums3_1:
+	CMPQ    R13, $0x10
+	JL      sums3_1_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z17
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z18
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums3_1_row:
+	VMOVUPS      (R9), Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z18
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums3_1_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z18, (R9)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x10, R13
+	JMP          sums3_1
+
+sums3_1_end:
+	TESTQ     R13, R13
+	JZ        sums3_next
+	MOVQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z16
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z17
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z18
+	MOVQ      DX, R9
+	MOVQ      SI, R10
+	MOVQ      n+40(FP), R11
+
+sums3_rest_row:
+	VMOVUPS.Z    (R9), K1, Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	VBROADCASTSS (R10)(DI*2), Z4
+	VFMADD231PS  Z0, Z4, Z18
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums3_rest_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z18, K1, (R9)
+
+sums3_next:
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	SUBQ $0x03, (SP)
+	JMP  sums3
+
+sums3_end:
+sums2:
+	CMPQ (SP), $0x02
+	JL   sums2_end
+	MOVQ R12, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R13
+
+sums2_4:
+	CMPQ    R13, $0x40
+	JL      sums2_4_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	VMOVUPS 64(R9), Z17
+	VMOVUPS 128(R9), Z18
+	VMOVUPS 192(R9), Z19
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z20
+	VMOVUPS 64(R9), Z21
+	VMOVUPS 128(R9), Z22
+	VMOVUPS 192(R9), Z23
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums2_4_row:
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z1
+	VMOVUPS      128(R9), Z2
+	VMOVUPS      192(R9), Z3
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VFMADD231PS  Z1, Z4, Z17
+	VFMADD231PS  Z2, Z4, Z18
+	VFMADD231PS  Z3, Z4, Z19
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z20
+	VFMADD231PS  Z1, Z4, Z21
+	VFMADD231PS  Z2, Z4, Z22
+	VFMADD231PS  Z3, Z4, Z23
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums2_4_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	VMOVUPS      Z17, 64(R9)
+	VMOVUPS      Z18, 128(R9)
+	VMOVUPS      Z19, 192(R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z20, (R9)
+	VMOVUPS      Z21, 64(R9)
+	VMOVUPS      Z22, 128(R9)
+	VMOVUPS      Z23, 192(R9)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x40, R13
+	JMP          sums2_4
+
+sums2_4_end:
+sums2_1:
+	CMPQ    R13, $0x10
+	JL      sums2_1_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	ADDQ    CX, R9
+	VMOVUPS (R9), Z17
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums2_1_row:
+	VMOVUPS      (R9), Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums2_1_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, (R9)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x10, R13
+	JMP          sums2_1
+
+sums2_1_end:
+	TESTQ     R13, R13
+	JZ        sums2_next
+	MOVQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z16
+	ADDQ      CX, R9
+	VMOVUPS.Z (R9), K1, Z17
+	MOVQ      DX, R9
+	MOVQ      SI, R10
+	MOVQ      n+40(FP), R11
+
+sums2_rest_row:
+	VMOVUPS.Z    (R9), K1, Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VBROADCASTSS (R10)(DI*1), Z4
+	VFMADD231PS  Z0, Z4, Z17
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums2_rest_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, K1, (R9)
+	ADDQ         CX, R9
+	VMOVUPS      Z17, K1, (R9)
+
+sums2_next:
+	ADDQ CX, R12
+	ADDQ DI, SI
+	ADDQ CX, R12
+	ADDQ DI, SI
+	SUBQ $0x02, (SP)
+	JMP  sums2
+
+sums2_end:
+sums1:
+	CMPQ (SP), $0x01
+	JL   sums1_end
+	MOVQ R12, AX
+	MOVQ v+24(FP), DX
+	MOVQ e+64(FP), R13
+
+sums1_4:
+	CMPQ    R13, $0x40
+	JL      sums1_4_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	VMOVUPS 64(R9), Z17
+	VMOVUPS 128(R9), Z18
+	VMOVUPS 192(R9), Z19
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums1_4_row:
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z1
+	VMOVUPS      128(R9), Z2
+	VMOVUPS      192(R9), Z3
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	VFMADD231PS  Z1, Z4, Z17
+	VFMADD231PS  Z2, Z4, Z18
+	VFMADD231PS  Z3, Z4, Z19
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums1_4_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	VMOVUPS      Z17, 64(R9)
+	VMOVUPS      Z18, 128(R9)
+	VMOVUPS      Z19, 192(R9)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x40, R13
+	JMP          sums1_4
+
+sums1_4_end:
+sums1_1:
+	CMPQ    R13, $0x10
+	JL      sums1_1_end
+	MOVQ    AX, R9
+	VMOVUPS (R9), Z16
+	MOVQ    DX, R9
+	MOVQ    SI, R10
+	MOVQ    n+40(FP), R11
+
+sums1_1_row:
+	VMOVUPS      (R9), Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums1_1_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, (R9)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x10, R13
+	JMP          sums1_1
+
+sums1_1_end:
+	TESTQ     R13, R13
+	JZ        sums1_next
+	MOVQ      AX, R9
+	VMOVUPS.Z (R9), K1, Z16
+	MOVQ      DX, R9
+	MOVQ      SI, R10
+	MOVQ      n+40(FP), R11
+
+sums1_rest_row:
+	VMOVUPS.Z    (R9), K1, Z0
+	VBROADCASTSS (R10), Z4
+	VFMADD231PS  Z0, Z4, Z16
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          sums1_rest_row
+	MOVQ         AX, R9
+	VMOVUPS      Z16, K1, (R9)
+
+sums1_next:
+	ADDQ CX, R12
+	ADDQ DI, SI
+	SUBQ $0x01, (SP)
+	JMP  sums1
+
+sums1_end:
 	VZEROUPPER
 	RET
 

@@ -38,7 +38,7 @@ type Kernels struct {
 	add         func(dst, x []float32)
 	scaleBy     func(dst, weight []float32, factor float32)
 	rotate      func(x, cos, sin []float32)
-	addWeighted func(out, v []float32, vs int, a []float32)
+	addWeighted func(out []float32, os, b int, v []float32, vs, n int, a []float32, as, length int)
 	scaleMax    func(s []float32, factor float32) float32
 	expSum      func(s []float32, shift float32) float32
 	siluMul     func(gate, up []float32)
@@ -89,15 +89,17 @@ func (k *Kernels) Dots(y []float32, ys int, w []float32, ws, n int, x []float32,
 // Dot returns the dot product of two rows of equal length; 0 for empty ones.
 func (k *Kernels) Dot(w, x []float32) float32 { return k.dot(w, x[:len(w)]) }
 
-// AddWeighted adds a[p]*v[p*vs+i] to out[i], with one rounding, for p = 0, 1, …
-// in this order and every i: a weighted sum of the rows of v, each of the length
-// of out.
-func (k *Kernels) AddWeighted(out, v []float32, vs int, a []float32) {
-	if len(a) == 0 || len(out) == 0 {
+// AddWeighted adds a[j*as+p]*v[p*vs+i] to out[j*os+i], with one rounding, for
+// p = 0, 1, … in this order, i < length and j < b: b weighted sums of n rows. A
+// row is loaded once for several sums.
+func (k *Kernels) AddWeighted(out []float32, os, b int, v []float32, vs, n int, a []float32, as, length int) {
+	if b <= 0 || n <= 0 || length <= 0 {
 		return
 	}
-	_ = v[(len(a)-1)*vs+len(out)-1]
-	k.addWeighted(out, v, vs, a)
+	out = out[: (b-1)*os+length : (b-1)*os+length]
+	v = v[: (n-1)*vs+length : (n-1)*vs+length]
+	a = a[: (b-1)*as+n : (b-1)*as+n]
+	k.addWeighted(out, os, b, v, vs, n, a, as, length)
 }
 
 // Softmax replaces s[i] by exp(factor*s[i] - m), where m is the largest

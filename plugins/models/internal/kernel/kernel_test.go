@@ -84,6 +84,30 @@ func TestVectorDotsEqualPortableBitForBit(t *testing.T) {
 	}
 }
 
+// Columns between one sum and the next are to stay as they were.
+func TestVectorWeightedSumsEqualPortableBitForBit(t *testing.T) {
+	portable := portableKernels()
+	for _, k := range vectors() {
+		for _, f := range fills {
+			t.Run(k.Name()+"/"+f.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(7, 8))
+				for _, length := range lengths {
+					for _, size := range [][2]int{{1, 1}, {2, 3}, {3, 16}, {4, 5}, {5, 2}, {7, 31}, {9, 1}, {16, 64}} {
+						b, n := size[0], size[1]
+						os, vs, as := length+r.IntN(3), length+r.IntN(3), n+r.IntN(3)
+						v, a := filled(r, n*vs, f.next), filled(r, b*as, f.next)
+						got, want := filled(r, b*os, f.next), make([]float32, b*os)
+						copy(want, got)
+						k.AddWeighted(got, os, b, v, vs, n, a, as, length)
+						portable.AddWeighted(want, os, b, v, vs, n, a, as, length)
+						requireSame(t, fmt.Sprintf("length %d, %d sums, %d rows", length, b, n), got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestDotsEqualDotWhateverTheTile(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, k := range All() {
@@ -160,13 +184,6 @@ func TestVectorElementwiseEqualPortableBitForBit(t *testing.T) {
 					portable.GELUMul(want, b)
 					requireSame(t, label+": gated gelu", got, want)
 
-					stride := n + r.IntN(3)
-					v, weights := filled(r, 5*stride+n, f.next), filled(r, 5, f.next)
-					got, want = append(got[:0], a...), append(want[:0], a...)
-					k.AddWeighted(got, v, stride, weights)
-					portable.AddWeighted(want, v, stride, weights)
-					requireSame(t, label+": weighted sum", got, want)
-
 					got, want = append(got[:0], a...), append(want[:0], a...)
 					k.Add(got, b)
 					portable.Add(want, b)
@@ -204,7 +221,7 @@ func TestVectorCodeStaysInsideItsSlices(t *testing.T) {
 			k.SiLUMul(s, s)
 			k.GELU(s)
 			k.GELUMul(s, s)
-			k.AddWeighted(s, s, 0, []float32{0.5})
+			k.AddWeighted(s, 0, 1, s, 0, 1, []float32{0.5}, 0, n)
 			k.Add(s, s)
 			k.RMSNorm(s, s, 1)
 			k.Rotate(s[:n&^1], s, s)

@@ -3,7 +3,7 @@ package kernel
 import "golang.org/x/sys/cpu"
 
 // machineKernels returns the vector implementations that this machine runs.
-// AVX-512 serves the dot products, the stored formats and, with its instructions
+// AVX-512 serves the dot products, the weighted sums, the stored formats and, with its instructions
 // for bytes, the packed products; the rest gains nothing from it.
 func machineKernels() []*Kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
@@ -11,7 +11,7 @@ func machineKernels() []*Kernels {
 	}
 	packings := packings()
 	avx2 := &Kernels{
-		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: addWeightedVector,
+		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: wrapWeighted(addWeightedAVX2),
 		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
 		gelu: geluVector, geluMul: geluMulVector,
@@ -23,6 +23,7 @@ func machineKernels() []*Kernels {
 	}
 	wide := *avx2
 	wide.name, wide.dots, wide.dot = "avx512", wrapDots(dotsAVX512), wrapDot(dotAVX512)
+	wide.addWeighted = wrapWeighted(addWeightedAVX512)
 	wide.widen = widenAVX512()
 	all := productsAVX512()
 	wide.products[F16], wide.products[BF16] = all[F16], all[BF16]
@@ -50,8 +51,10 @@ func wrapDot(f func(k int, w, x *float32) float32) func(w, x []float32) float32 
 	}
 }
 
-func addWeightedVector(out, v []float32, vs int, a []float32) {
-	addWeightedAVX2(&out[0], len(out), &v[0], vs, &a[0], len(a))
+func wrapWeighted(f func(out *float32, os, b int, v *float32, vs, n int, a *float32, as, e int)) func([]float32, int, int, []float32, int, int, []float32, int, int) {
+	return func(out []float32, os, b int, v []float32, vs, n int, a []float32, as, length int) {
+		f(&out[0], os, b, &v[0], vs, n, &a[0], as, length)
+	}
 }
 
 func addVector(dst, x []float32) {

@@ -74,11 +74,13 @@ func sumLanes(lane *[lanes]float32) float32 {
 	return lane[0]
 }
 
-func portableAddWeighted(out, v []float32, vs int, a []float32) {
-	for p, weight := range a {
-		row := v[p*vs:][:len(out)]
-		for i, x := range row {
-			out[i] = fma(weight, x, out[i])
+func portableAddWeighted(out []float32, os, b int, v []float32, vs, n int, a []float32, as, length int) {
+	for j := range b {
+		sum := out[j*os:][:length]
+		for p, weight := range a[j*as:][:n] {
+			for i, x := range v[p*vs:][:length] {
+				sum[i] = fma(weight, x, sum[i])
+			}
 		}
 	}
 }

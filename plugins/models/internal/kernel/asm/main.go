@@ -29,8 +29,8 @@ func main() {
 	for _, m := range []machine{avx2, avx512} {
 		dots(m, t)
 		dot(m, t)
+		addWeighted(m, t)
 	}
-	addWeighted(t)
 	add(t)
 	scaleBy(t)
 	rotate(t)

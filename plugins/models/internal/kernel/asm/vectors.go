@@ -6,65 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// addWeighted sums weighted rows into out, one row after the other, with 32, 8
-// or fewer columns of out in registers.
-func addWeighted(t *tables) {
-	function("addWeightedAVX2", "func(out *float32, e int, v *float32, vs int, a *float32, n int)",
-		"addWeightedAVX2 adds a[p]*v[p*vs:][:e] to out[:e] for p = 0 to n-1 in this order.")
-	out, e, v, vs, a, n := gp("out"), gp("e"), gp("v"), gp("vs"), gp("a"), gp("n")
-	build.SHLQ(operand.U8(2), vs)
-	row, weight, left, mask := build.GP64(), build.GP64(), build.GP64(), build.GP64()
-	columns := func(label string, vectors int, load, store func(m operand.Mem, v reg.VecPhysical)) {
-		for i := range vectors {
-			load(at(out, nil, 0, 32*i), ymm(i))
-		}
-		build.MOVQ(v, row)
-		build.MOVQ(a, weight)
-		build.MOVQ(n, left)
-		build.Label(label + "_row")
-		build.VBROADCASTSS(at(weight, nil, 0, 0), ymm(8))
-		for i := range vectors {
-			load(at(row, nil, 0, 32*i), ymm(9+i))
-			build.VFMADD231PS(ymm(9+i), ymm(8), ymm(i))
-		}
-		build.ADDQ(operand.U8(4), weight)
-		build.ADDQ(vs, row)
-		build.DECQ(left)
-		build.JNZ(operand.LabelRef(label + "_row"))
-		for i := range vectors {
-			store(at(out, nil, 0, 32*i), ymm(i))
-		}
-		build.ADDQ(operand.U32(32*vectors), out)
-		build.ADDQ(operand.U32(32*vectors), v)
-	}
-	whole := func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(m, v) }
-	back := func(m operand.Mem, v reg.VecPhysical) { build.VMOVUPS(v, m) }
-	build.TESTQ(n, n)
-	build.JZ(operand.LabelRef("done"))
-	for _, s := range []struct {
-		label   string
-		vectors int
-	}{{"four", 4}, {"one", 1}} {
-		build.Label(s.label)
-		build.CMPQ(e, operand.U8(8*s.vectors))
-		build.JL(operand.LabelRef(s.label + "_end"))
-		columns(s.label, s.vectors, whole, back)
-		build.SUBQ(operand.U8(8*s.vectors), e)
-		build.JMP(operand.LabelRef(s.label))
-		build.Label(s.label + "_end")
-	}
-	build.TESTQ(e, e)
-	build.JZ(operand.LabelRef("done"))
-	build.MOVQ(t.maskPointer(e), mask)
-	build.VMOVUPS(at(mask, nil, 0, 0), ymm(15))
-	columns("few", 1,
-		func(m operand.Mem, v reg.VecPhysical) { build.VMASKMOVPS(m, ymm(15), v) },
-		func(m operand.Mem, v reg.VecPhysical) { build.VMASKMOVPS(v, ymm(15), m) })
-	build.Label("done")
-	build.VZEROUPPER()
-	build.RET()
-}
-
 // elements opens a loop over s, 16 at a time and then the masked rest; body
 // gets the half (0 or 1) and whether the masks in registers 14 and 15 apply.
 func elements(t *tables, s, n reg.GPVirtual, body func(half int, masked bool), advance func()) {
