@@ -35,10 +35,12 @@ func (p *pass) attend() {
 	h := p.h
 	kv := h.kvHeads * h.headSize
 	positions := int64(0)
-	for i, r := range p.rows {
-		r.seq.store(p.layer, r.position, p.key[i*kv:][:kv], p.value[i*kv:][:kv])
+	for _, r := range p.rows {
 		positions += int64(r.position-h.first(p.layer, r.position)) + 1
 	}
+	p.each(len(p.rows), 2*kv, func(_, i int) {
+		p.rows[i].seq.store(p.layer, p.rows[i].position, p.key[i*kv:][:kv], p.value[i*kv:][:kv])
+	})
 	p.pool.run(len(p.spans)*h.kvHeads, 2*positions*int64(h.heads)*int64(h.headSize), func(worker, item int) {
 		p.mix(&p.workers[worker], p.spans[item/h.kvHeads], item%h.kvHeads)
 	})

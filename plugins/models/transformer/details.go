@@ -7,6 +7,7 @@ import (
 
 	"lab/core/plugin/model"
 	"lab/plugins/models/internal/gguf"
+	"lab/plugins/models/internal/kernel"
 )
 
 // details is what lab model info tells of a model as it was opened.
@@ -19,8 +20,8 @@ func (e *engine) details(opt options) []model.Detail {
 		{Name: model.DetailCache, Value: fmt.Sprintf("%v, %.4g KiB a token in %d layers; at most %d MiB: %d tokens of all sequences",
 			opt.cache, perToken, e.hyper.layers, opt.cacheBytes>>20, int64(e.cache.limit)*pageTokens)},
 	}
-	if e.multipliesBlocks() {
-		precision := "rounded to 8 bits where weights are quantised"
+	if rounded := e.roundings(); len(rounded) > 0 {
+		precision := strings.Join(rounded, ", ")
 		if opt.exact {
 			precision = "float32"
 		}
@@ -49,9 +50,19 @@ func (e *engine) normalises() bool {
 	return mapped || squeezed
 }
 
-// multipliesBlocks reports whether a matrix is stored in blocks.
-func (e *engine) multipliesBlocks() bool {
-	return slices.ContainsFunc(e.file.Tensors, func(t gguf.Tensor) bool { return formats[t.Type].Block() > 1 })
+// roundings says how activations are rounded unless that is forbidden.
+func (e *engine) roundings() []string {
+	has := func(kinds func(f kernel.Format) bool) bool {
+		return slices.ContainsFunc(e.file.Tensors, func(t gguf.Tensor) bool { return len(t.Dims) > 1 && kinds(formats[t.Type]) })
+	}
+	var out []string
+	if has(func(f kernel.Format) bool { return f.Block() > 1 }) {
+		out = append(out, "rounded to 8 bits where weights are quantised")
+	}
+	if has(func(f kernel.Format) bool { return f == kernel.F16 || f == kernel.BF16 }) {
+		out = append(out, "rounded to about 14 bits where weights are F16 or BF16")
+	}
+	return out
 }
 
 // short cuts a text from a file to what a line has room for.

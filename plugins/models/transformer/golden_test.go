@@ -70,6 +70,7 @@ func openWith(t testing.TB, path string, threads int, k *kernel.Kernels) *engine
 // exactly makes a model multiply with activations in float32, as "tiny" does.
 func exactly(e *engine) *engine {
 	e.pass.exact = true
+	e.pass.forget()
 	return e
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lab/core/fault"
+	"lab/plugins/models/internal/kernel"
 )
 
 // availableMemory returns the bytes that this process may still take without
@@ -60,8 +61,8 @@ func (w *weights) affordable(name string, opt options, memory func() (int64, boo
 				if t == nil || t.rows == 1 {
 					continue
 				}
-				if _, ok := packs(opt.kernels, t.format, opt.exact); ok {
-					packed += int64(opt.kernels.PackedBytes(t.format, t.rows, t.cols))
+				if form, ok := kernel.Packs(t.format, t.cols, opt.exact); ok {
+					packed += int64(form.PackedBytes(t.rows, t.cols))
 				}
 			}
 		}

@@ -9,19 +9,10 @@ import "lab/plugins/models/internal/kernel"
 
 // rounded are the rows of one multiplication, rounded in the ways its matrices
 // want.
-type rounded [3][]byte
+type rounded [4][]byte
 
-// packs reports whether a matrix is multiplied in packed form, and with what.
-func (p *pass) packs(t *tensor) (kernel.Rounding, bool) {
-	return packs(p.k, t.format, p.exact)
-}
-
-// packs reports whether matrices of a format are multiplied in packed form: those
-// whose activations would be rounded are not where exact forbids it.
-func packs(k *kernel.Kernels, f kernel.Format, exact bool) (kernel.Rounding, bool) {
-	r, ok := k.Packs(f)
-	return r, ok && (!exact || r == kernel.AsIs)
-}
+// packs reports whether a matrix is multiplied in packed form, and in which.
+func (p *pass) packs(t *tensor) (kernel.Form, bool) { return kernel.Packs(t.format, t.cols, p.exact) }
 
 // maxParts is the most rows that a row is rounded to.
 const maxParts = 2
@@ -50,11 +41,12 @@ func (p *pass) prepare(x []float32, products []product) {
 			if t == nil {
 				continue
 			}
-			if r, ok := p.packs(t); ok {
+			if form, ok := p.packs(t); ok {
+				r := form.Rounding()
 				want[r], cols = true, t.cols
 				p.parts = max(p.parts, partsOf(pr, r))
 				if t.packed == nil {
-					p.pack(t)
+					p.pack(t, form)
 				}
 			}
 		}
@@ -68,7 +60,7 @@ func (p *pass) prepare(x []float32, products []product) {
 		all := b * p.parts
 		p.rounded[r] = growBytes(p.rounded[r], r.RoundedBytes(cols, all))
 		n := r.Together()
-		p.each((b+n-1)/n, 4*cols*n*p.parts, func(worker, item int) {
+		p.each((b+n-1)/n, cols*n*p.parts, func(worker, item int) {
 			for j := item * n; j < min(b, item*n+n); j++ {
 				row := x[j*cols:][:cols]
 				p.k.Round(p.rounded[r], row, r, j, all)
@@ -88,13 +80,13 @@ func (p *pass) prepare(x []float32, products []product) {
 const packRows = 128
 
 // pack gives a matrix its packed form.
-func (p *pass) pack(t *tensor) {
-	size, stored := p.k.PackedBytes(t.format, packRows, t.cols), packRows*t.format.Bytes(t.cols)
-	packed := p.memory.take(p.k.PackedBytes(t.format, t.rows, t.cols))
+func (p *pass) pack(t *tensor, form kernel.Form) {
+	size, stored := form.PackedBytes(packRows, t.cols), packRows*t.format.Bytes(t.cols)
+	packed := p.memory.take(form.PackedBytes(t.rows, t.cols))
 	p.pool.run((t.rows+packRows-1)/packRows, int64(t.rows)*int64(t.cols), func(_, i int) {
 		rows := min(packRows, t.rows-i*packRows)
-		dst := packed[i*size:][:p.k.PackedBytes(t.format, rows, t.cols)]
-		p.k.Pack(dst, t.data[i*stored:], t.format, rows, t.cols)
+		dst := packed[i*size:][:form.PackedBytes(rows, t.cols)]
+		form.Pack(dst, t.data[i*stored:], rows, t.cols)
 	})
 	t.packed, p.settled = packed, false
 	p.packedTensors = append(p.packedTensors, t)

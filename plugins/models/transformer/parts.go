@@ -89,8 +89,10 @@ func rmsNorm(gain string) part {
 		needs: func(h *hyper) []need { return []need{{name: gain, dims: []int{h.width}}} },
 		run: func(p *pass, w []*tensor) {
 			n, g := p.h.width, p.vector(0, w[0])
-			copy(p.normed, p.stream[:len(p.rows)*n])
-			p.each(len(p.rows), n, func(_, i int) { p.k.RMSNorm(p.normed[i*n:][:n], g, p.h.epsilon) })
+			p.each(len(p.rows), n, func(_, i int) {
+				copy(p.normed[i*n:][:n], p.stream[i*n:])
+				p.k.RMSNorm(p.normed[i*n:][:n], g, p.h.epsilon)
+			})
 		},
 	}
 }
@@ -105,8 +107,10 @@ func layerNorm(name string) part {
 		},
 		run: func(p *pass, w []*tensor) {
 			n, gain, bias := p.h.width, p.vector(0, w[0]), p.vector(1, w[1])
-			copy(p.normed, p.stream[:len(p.rows)*n])
-			p.each(len(p.rows), n, func(_, i int) { kernel.LayerNorm(p.normed[i*n:][:n], gain, bias, p.h.epsilon) })
+			p.each(len(p.rows), n, func(_, i int) {
+				copy(p.normed[i*n:][:n], p.stream[i*n:])
+				kernel.LayerNorm(p.normed[i*n:][:n], gain, bias, p.h.epsilon)
+			})
 		},
 	}
 }

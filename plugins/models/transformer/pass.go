@@ -246,10 +246,10 @@ func (p *pass) multiply(x []float32, products ...product) {
 
 // dots multiplies a panel with all rows into y, lines of stride values.
 func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
-	if r, ok := p.packs(w); ok {
-		first := p.k.PackedBytes(w.format, t.first, w.cols)
+	if form, ok := p.packs(w); ok {
+		first := form.PackedBytes(t.first, w.cols)
 		n := len(p.rows)
-		p.k.Products(y, stride, w.packed[first:], w.format, t.n, p.rounded[r], n*p.parts, w.cols)
+		p.k.Products(y, stride, w.packed[first:], form, t.n, p.rounded[form.Rounding()], n*p.parts, w.cols)
 		for i := n; i < n*p.parts; i++ {
 			p.k.Add(y[i%n*stride:][:t.n], y[i*stride:])
 		}
@@ -271,8 +271,25 @@ func (p *pass) shift(bias []float32, t task, y []float32, stride int) {
 	}
 }
 
-// each runs f for items 0 to n-1 that cost about so many operations each.
-func (p *pass) each(n, cost int, f func(worker, item int)) { p.pool.run(n, int64(n)*int64(cost), f) }
+// each runs f for items 0 to n-1 that touch about so many elements each, several
+// items at a time.
+func (p *pass) each(n, elements int, f func(worker, item int)) {
+	pieces := min(n, eachPieces*p.pool.threads())
+	p.pool.run(pieces, int64(n)*int64(elements)*elementWork, func(worker, piece int) {
+		for i := piece * n / pieces; i < (piece+1)*n/pieces; i++ {
+			f(worker, i)
+		}
+	})
+}
+
+const (
+	// elementWork is how many multiply-adds of a product take the time of one element
+	// of a row that is normalised, rotated or rounded, about.
+	elementWork = 16
+	// eachPieces is in how many pieces per worker such work is handed out: taking one
+	// costs a worker what some hundred elements do.
+	eachPieces = 4
+)
 
 // addToStream adds products to the residual stream.
 func (p *pass) addToStream(row, first int, y []float32) {

@@ -179,6 +179,11 @@ func productsF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b in
 //go:noescape
 func productsBF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
 
+// productsWordsAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+
 // widenF16AVX512 converts runs of 16 half-precision values.
 //
 //go:noescape
@@ -284,6 +289,11 @@ func productsF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b 
 //go:noescape
 func productsBF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b int)
 
+// productsWordsAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
+//
+//go:noescape
+func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+
 // roundByBlockAVX2 rounds runs of 32 activations into records stride bytes apart.
 //
 //go:noescape
@@ -293,6 +303,11 @@ func roundByBlockAVX2(dst *byte, stride int, x *float32, runs int)
 //
 //go:noescape
 func roundBySuperBlockAVX2(dst *byte, stride int, x *float32, runs int)
+
+// roundByWordsAVX2 rounds runs of 32 activations into records stride bytes apart.
+//
+//go:noescape
+func roundByWordsAVX2(dst *byte, stride int, x *float32, runs int)
 
 // pause lets the processor know that the caller waits for memory to change.
 func pause()

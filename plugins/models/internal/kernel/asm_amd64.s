@@ -208,6 +208,36 @@ DATA f127<>+24(SB)/4, $0x42fe0000
 DATA f127<>+28(SB)/4, $0x42fe0000
 GLOBL f127<>(SB), RODATA|NOPTR, $32
 
+DATA leastOfWords<>+0(SB)/4, $0x0d800000
+DATA leastOfWords<>+4(SB)/4, $0x0d800000
+DATA leastOfWords<>+8(SB)/4, $0x0d800000
+DATA leastOfWords<>+12(SB)/4, $0x0d800000
+DATA leastOfWords<>+16(SB)/4, $0x0d800000
+DATA leastOfWords<>+20(SB)/4, $0x0d800000
+DATA leastOfWords<>+24(SB)/4, $0x0d800000
+DATA leastOfWords<>+28(SB)/4, $0x0d800000
+GLOBL leastOfWords<>(SB), RODATA|NOPTR, $32
+
+DATA wordsLength<>+0(SB)/4, $0x4734dc00
+DATA wordsLength<>+4(SB)/4, $0x4734dc00
+DATA wordsLength<>+8(SB)/4, $0x4734dc00
+DATA wordsLength<>+12(SB)/4, $0x4734dc00
+DATA wordsLength<>+16(SB)/4, $0x4734dc00
+DATA wordsLength<>+20(SB)/4, $0x4734dc00
+DATA wordsLength<>+24(SB)/4, $0x4734dc00
+DATA wordsLength<>+28(SB)/4, $0x4734dc00
+GLOBL wordsLength<>(SB), RODATA|NOPTR, $32
+
+DATA mostWord<>+0(SB)/4, $0x46fffe00
+DATA mostWord<>+4(SB)/4, $0x46fffe00
+DATA mostWord<>+8(SB)/4, $0x46fffe00
+DATA mostWord<>+12(SB)/4, $0x46fffe00
+DATA mostWord<>+16(SB)/4, $0x46fffe00
+DATA mostWord<>+20(SB)/4, $0x46fffe00
+DATA mostWord<>+24(SB)/4, $0x46fffe00
+DATA mostWord<>+28(SB)/4, $0x46fffe00
+GLOBL mostWord<>(SB), RODATA|NOPTR, $32
+
 DATA least<>+0(SB)/4, $0x04000000
 DATA least<>+4(SB)/4, $0x04000000
 DATA least<>+8(SB)/4, $0x04000000
@@ -4100,20 +4130,21 @@ TEXT ·productsQ8_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -4122,15 +4153,19 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
-	PREFETCHT0   4544(AX)
-	PREFETCHT0   4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
@@ -4365,18 +4400,18 @@ rows4_0_block:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -4385,15 +4420,6 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
-	PREFETCHT0   4544(AX)
-	PREFETCHT0   4608(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
@@ -4628,44 +4654,49 @@ rows4_8_block:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R9
-	SUBQ         $0x04, R8
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
-	PREFETCHT0   4544(AX)
-	PREFETCHT0   4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VMOVDQU      32(AX), Y12
@@ -4741,23 +4772,14 @@ rows1_0_block:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
-	PREFETCHT0   4544(AX)
-	PREFETCHT0   4608(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPXOR        Y4, Y4, Y4
 	VMOVDQU      64(AX), Y12
@@ -4833,11 +4855,12 @@ rows1_8_block:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R9
-	SUBQ         $0x01, R8
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 rows1_end:
@@ -4850,20 +4873,21 @@ TEXT ·productsQ4_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -4872,11 +4896,15 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -5055,18 +5083,18 @@ rows4_0_block:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -5075,11 +5103,6 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -5258,40 +5281,45 @@ rows4_8_block:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R9
-	SUBQ         $0x04, R8
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -5356,19 +5384,14 @@ rows1_0_block:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x03, Y4, Y4
@@ -5433,11 +5456,12 @@ rows1_8_block:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R9
-	SUBQ         $0x01, R8
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 rows1_end:
@@ -5450,20 +5474,21 @@ TEXT ·productsQ4_1AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -5472,11 +5497,15 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5660,18 +5689,18 @@ rows4_0_block:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -5680,11 +5709,6 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5868,40 +5892,45 @@ rows4_8_block:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R9
-	SUBQ         $0x04, R8
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -5968,19 +5997,14 @@ rows1_0_block:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -6047,11 +6071,12 @@ rows1_8_block:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R9
-	SUBQ         $0x01, R8
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 rows1_end:
@@ -6064,20 +6089,21 @@ TEXT ·productsQ5_0AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -6086,12 +6112,16 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -6301,18 +6331,18 @@ rows4_0_block:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -6321,12 +6351,6 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -6536,41 +6560,46 @@ rows4_8_block:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R9
-	SUBQ         $0x04, R8
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -6666,20 +6695,14 @@ rows1_0_block:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VPBROADCASTD 36(CX), Y4
 	VPSLLD       $0x04, Y4, Y4
@@ -6775,11 +6798,12 @@ rows1_8_block:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R9
-	SUBQ         $0x01, R8
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 rows1_end:
@@ -6792,20 +6816,21 @@ TEXT ·productsQ5_1AVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -6814,12 +6839,16 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -7034,18 +7063,18 @@ rows4_0_block:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -7054,12 +7083,6 @@ rows4_0_block:
 	MOVQ         blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -7274,41 +7297,46 @@ rows4_8_block:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R9
-	SUBQ         $0x04, R8
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    32(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -7406,20 +7434,14 @@ rows1_0_block:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R10), Y15
+	VMOVUPS      (R11), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R9, CX
+	MOVQ         R10, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VCVTPH2PS    16(AX), Y8
 	VCVTPH2PS    48(AX), Y9
 	VPXOR        Y4, Y4, Y4
@@ -7517,11 +7539,12 @@ rows1_8_block:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R10), Y15
+	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R9
-	SUBQ         $0x01, R8
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 rows1_end:
@@ -7534,20 +7557,21 @@ TEXT ·productsIQ4_NLAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R8
-	MOVQ    x+40(FP), R9
+	MOVQ    b+48(FP), R9
+	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R10
+	LEAQ    masks<>+64(SB), R11
 	SHLQ    $0x02, AX
-	SUBQ    AX, R10
+	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R8, R8
 
 rows4:
-	CMPQ  R8, $0x04
+	CMPQ  R9, $0x04
 	JL    rows4_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -7556,11 +7580,15 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS      (AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VPXOR          Y5, Y5, Y5
@@ -7823,18 +7851,18 @@ rows4_0_block:
 	DECQ           DI
 	JNZ            rows4_0_block
 	MOVQ           BX, AX
-	VMOVUPS        (R10), Y15
+	VMOVUPS        (R11), Y15
 	VMASKMOVPS     Y0, Y15, (AX)
 	ADDQ           DX, AX
-	VMOVUPS        (R10), Y15
+	VMOVUPS        (R11), Y15
 	VMASKMOVPS     Y1, Y15, (AX)
 	ADDQ           DX, AX
-	VMOVUPS        (R10), Y15
+	VMOVUPS        (R11), Y15
 	VMASKMOVPS     Y2, Y15, (AX)
 	ADDQ           DX, AX
-	VMOVUPS        (R10), Y15
+	VMOVUPS        (R11), Y15
 	VMASKMOVPS     Y3, Y15, (AX)
-	MOVQ           R9, CX
+	MOVQ           R10, CX
 	MOVQ           w+24(FP), AX
 	VPXOR          Y0, Y0, Y0
 	VPXOR          Y1, Y1, Y1
@@ -7843,11 +7871,6 @@ rows4_0_block:
 	MOVQ           blocks+32(FP), DI
 
 rows4_8_block:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
 	VCVTPH2PS      16(AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VPXOR          Y5, Y5, Y5
@@ -8110,40 +8133,45 @@ rows4_8_block:
 	DECQ           DI
 	JNZ            rows4_8_block
 	MOVQ           BX, AX
-	VMOVUPS        32(R10), Y15
+	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y0, Y15, 32(AX)
 	ADDQ           DX, AX
-	VMOVUPS        32(R10), Y15
+	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y1, Y15, 32(AX)
 	ADDQ           DX, AX
-	VMOVUPS        32(R10), Y15
+	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y2, Y15, 32(AX)
 	ADDQ           DX, AX
-	VMOVUPS        32(R10), Y15
+	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y3, Y15, 32(AX)
+	MOVQ           $0x00000001, R8
 	LEAQ           (BX)(DX*1), BX
 	ADDQ           DX, BX
 	ADDQ           DX, BX
 	ADDQ           DX, BX
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x04, R8
+	ADDQ           $0x00000100, R10
+	SUBQ           $0x04, R9
 	JMP            rows4
 
 rows4_end:
 rows1:
-	CMPQ  R8, $0x01
+	CMPQ  R9, $0x01
 	JL    rows1_end
-	MOVQ  R9, CX
+	MOVQ  R10, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS      (AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VMOVDQU        32(AX), Y12
@@ -8247,19 +8275,14 @@ rows1_0_block:
 	DECQ           DI
 	JNZ            rows1_0_block
 	MOVQ           BX, AX
-	VMOVUPS        (R10), Y15
+	VMOVUPS        (R11), Y15
 	VMASKMOVPS     Y0, Y15, (AX)
-	MOVQ           R9, CX
+	MOVQ           R10, CX
 	MOVQ           w+24(FP), AX
 	VPXOR          Y0, Y0, Y0
 	MOVQ           blocks+32(FP), DI
 
 rows1_8_block:
-	PREFETCHT0     4096(AX)
-	PREFETCHT0     4160(AX)
-	PREFETCHT0     4224(AX)
-	PREFETCHT0     4288(AX)
-	PREFETCHT0     4352(AX)
 	VCVTPH2PS      16(AX), Y8
 	VPXOR          Y4, Y4, Y4
 	VMOVDQU        64(AX), Y12
@@ -8363,11 +8386,12 @@ rows1_8_block:
 	DECQ           DI
 	JNZ            rows1_8_block
 	MOVQ           BX, AX
-	VMOVUPS        32(R10), Y15
+	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y0, Y15, 32(AX)
+	MOVQ           $0x00000001, R8
 	LEAQ           (BX)(DX*1), BX
-	ADDQ           $0x00000040, R9
-	SUBQ           $0x01, R8
+	ADDQ           $0x00000040, R10
+	SUBQ           $0x01, R9
 	JMP            rows1
 
 rows1_end:
@@ -8380,20 +8404,21 @@ TEXT ·productsQ2_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R9
-	MOVQ    x+40(FP), R10
+	MOVQ    b+48(FP), R10
+	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R11
+	LEAQ    masks<>+64(SB), R12
 	SHLQ    $0x02, AX
-	SUBQ    AX, R11
+	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R9, R9
 
 rows4:
-	CMPQ  R9, $0x04
+	CMPQ  R10, $0x04
 	JL    rows4_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -8408,9 +8433,13 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8636,18 +8665,18 @@ rows4_0_inner:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -8662,9 +8691,6 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -8890,30 +8916,31 @@ rows4_8_inner:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R10
-	SUBQ         $0x04, R9
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x04, R10
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R9, $0x01
+	CMPQ  R10, $0x01
 	JL    rows1_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
@@ -8925,9 +8952,13 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9015,9 +9046,9 @@ rows1_0_inner:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
@@ -9029,9 +9060,6 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9119,11 +9147,12 @@ rows1_8_inner:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R10
-	SUBQ         $0x01, R9
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x01, R10
 	JMP          rows1
 
 rows1_end:
@@ -9136,20 +9165,21 @@ TEXT ·productsQ3_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R9
-	MOVQ    x+40(FP), R10
+	MOVQ    b+48(FP), R10
+	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R11
+	LEAQ    masks<>+64(SB), R12
 	SHLQ    $0x02, AX
-	SUBQ    AX, R11
+	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R9, R9
 
 rows4:
-	CMPQ  R9, $0x04
+	CMPQ  R10, $0x04
 	JL    rows4_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -9163,11 +9193,15 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9377,18 +9411,18 @@ rows4_0_inner:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -9402,11 +9436,6 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9616,30 +9645,31 @@ rows4_8_inner:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R10
-	SUBQ         $0x04, R9
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x04, R10
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R9, $0x01
+	CMPQ  R10, $0x01
 	JL    rows1_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
@@ -9650,11 +9680,15 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9732,9 +9766,9 @@ rows1_0_inner:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
@@ -9745,11 +9779,6 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -9827,11 +9856,12 @@ rows1_8_inner:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R10
-	SUBQ         $0x01, R9
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x01, R10
 	JMP          rows1
 
 rows1_end:
@@ -9844,20 +9874,21 @@ TEXT ·productsQ4_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R9
-	MOVQ    x+40(FP), R10
+	MOVQ    b+48(FP), R10
+	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R11
+	LEAQ    masks<>+64(SB), R12
 	SHLQ    $0x02, AX
-	SUBQ    AX, R11
+	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R9, R9
 
 rows4:
-	CMPQ  R9, $0x04
+	CMPQ  R10, $0x04
 	JL    rows4_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -9872,11 +9903,15 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10066,18 +10101,18 @@ rows4_0_inner:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -10092,11 +10127,6 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10286,30 +10316,31 @@ rows4_8_inner:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R10
-	SUBQ         $0x04, R9
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x04, R10
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R9, $0x01
+	CMPQ  R10, $0x01
 	JL    rows1_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
@@ -10321,11 +10352,15 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10398,9 +10433,9 @@ rows1_0_inner:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
@@ -10412,11 +10447,6 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10489,11 +10519,12 @@ rows1_8_inner:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R10
-	SUBQ         $0x01, R9
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x01, R10
 	JMP          rows1
 
 rows1_end:
@@ -10506,20 +10537,21 @@ TEXT ·productsQ5_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R9
-	MOVQ    x+40(FP), R10
+	MOVQ    b+48(FP), R10
+	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R11
+	LEAQ    masks<>+64(SB), R12
 	SHLQ    $0x02, AX
-	SUBQ    AX, R11
+	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R9, R9
 
 rows4:
-	CMPQ  R9, $0x04
+	CMPQ  R10, $0x04
 	JL    rows4_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -10534,12 +10566,16 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -10760,18 +10796,18 @@ rows4_0_inner:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -10786,12 +10822,6 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11012,30 +11042,31 @@ rows4_8_inner:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R10
-	SUBQ         $0x04, R9
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x04, R10
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R9, $0x01
+	CMPQ  R10, $0x01
 	JL    rows1_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
@@ -11047,12 +11078,16 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11156,9 +11191,9 @@ rows1_0_inner:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
@@ -11170,12 +11205,6 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
 	VPMOVZXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11279,11 +11308,12 @@ rows1_8_inner:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R10
-	SUBQ         $0x01, R9
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x01, R10
 	JMP          rows1
 
 rows1_end:
@@ -11296,20 +11326,21 @@ TEXT ·productsQ6_KAVX2(SB), NOSPLIT, $0-56
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
-	MOVQ    b+48(FP), R9
-	MOVQ    x+40(FP), R10
+	MOVQ    b+48(FP), R10
+	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
 	SHLQ    $0x06, SI
 	MOVQ    n+16(FP), AX
-	LEAQ    masks<>+64(SB), R11
+	LEAQ    masks<>+64(SB), R12
 	SHLQ    $0x02, AX
-	SUBQ    AX, R11
+	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
+	XORQ    R9, R9
 
 rows4:
-	CMPQ  R9, $0x04
+	CMPQ  R10, $0x04
 	JL    rows4_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
@@ -11323,13 +11354,17 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows4_0_asked:
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11569,18 +11604,18 @@ rows4_0_inner:
 	DECQ         DI
 	JNZ          rows4_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y1, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y2, Y15, (AX)
 	ADDQ         DX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y3, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -11594,13 +11629,6 @@ rows4_8_block:
 	MOVQ      $0x00000008, R8
 
 rows4_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11840,30 +11868,31 @@ rows4_8_inner:
 	DECQ         DI
 	JNZ          rows4_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y1, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y2, Y15, 32(AX)
 	ADDQ         DX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
-	ADDQ         $0x00000100, R10
-	SUBQ         $0x04, R9
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x04, R10
 	JMP          rows4
 
 rows4_end:
 rows1:
-	CMPQ  R9, $0x01
+	CMPQ  R10, $0x01
 	JL    rows1_end
-	MOVQ  R10, CX
+	MOVQ  R11, CX
 	MOVQ  w+24(FP), AX
 	VPXOR Y0, Y0, Y0
 	MOVQ  blocks+32(FP), DI
@@ -11874,13 +11903,17 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows1_0_asked:
 	VPMOVSXBD    (AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -11988,9 +12021,9 @@ rows1_0_inner:
 	DECQ         DI
 	JNZ          rows1_0_block
 	MOVQ         BX, AX
-	VMOVUPS      (R11), Y15
+	VMOVUPS      (R12), Y15
 	VMASKMOVPS   Y0, Y15, (AX)
-	MOVQ         R10, CX
+	MOVQ         R11, CX
 	MOVQ         w+24(FP), AX
 	VPXOR        Y0, Y0, Y0
 	MOVQ         blocks+32(FP), DI
@@ -12001,13 +12034,6 @@ rows1_8_block:
 	MOVQ      $0x00000008, R8
 
 rows1_8_inner:
-	PREFETCHT0   4096(AX)
-	PREFETCHT0   4160(AX)
-	PREFETCHT0   4224(AX)
-	PREFETCHT0   4288(AX)
-	PREFETCHT0   4352(AX)
-	PREFETCHT0   4416(AX)
-	PREFETCHT0   4480(AX)
 	VPMOVSXBD    8(AX), Y8
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y10, Y8, Y8
@@ -12115,11 +12141,12 @@ rows1_8_inner:
 	DECQ         DI
 	JNZ          rows1_8_block
 	MOVQ         BX, AX
-	VMOVUPS      32(R11), Y15
+	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
-	ADDQ         $0x00000040, R10
-	SUBQ         $0x01, R9
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x01, R10
 	JMP          rows1
 
 rows1_end:
@@ -13664,6 +13691,768 @@ rows1_end:
 	VZEROUPPER
 	RET
 
+// func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·productsWordsAVX2(SB), NOSPLIT, $0-56
+	MOVQ   y+0(FP), DX
+	MOVQ   ys+8(FP), BX
+	MOVQ   b+48(FP), SI
+	MOVQ   b+48(FP), R9
+	MOVQ   x+40(FP), R10
+	SHLQ   $0x02, BX
+	IMUL3Q $0x44, SI, SI
+	MOVQ   n+16(FP), AX
+	LEAQ   masks<>+64(SB), R11
+	SHLQ   $0x02, AX
+	SUBQ   AX, R11
+	XORQ   R8, R8
+
+rows4:
+	CMPQ  R9, $0x04
+	JL    rows4_end
+	MOVQ  R10, CX
+	MOVQ  w+24(FP), AX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  units+32(FP), DI
+
+rows4_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows4_0_asked:
+	VPMOVZXWD    (AX), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VMOVDQU      32(AX), Y14
+	VPBROADCASTD (CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 68(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 136(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 204(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      96(AX), Y14
+	VPBROADCASTD 4(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 72(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 140(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 208(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      160(AX), Y14
+	VPBROADCASTD 8(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 76(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 144(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 212(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      224(AX), Y14
+	VPBROADCASTD 12(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 80(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 148(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 216(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      288(AX), Y14
+	VPBROADCASTD 16(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 84(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 152(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 220(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      352(AX), Y14
+	VPBROADCASTD 20(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 88(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 156(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 224(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      416(AX), Y14
+	VPBROADCASTD 24(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 92(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 160(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 228(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      480(AX), Y14
+	VPBROADCASTD 28(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 96(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 164(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 232(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      544(AX), Y14
+	VPBROADCASTD 32(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 100(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 168(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 236(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      608(AX), Y14
+	VPBROADCASTD 36(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 104(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 172(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 240(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      672(AX), Y14
+	VPBROADCASTD 40(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 108(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 176(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 244(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      736(AX), Y14
+	VPBROADCASTD 44(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 112(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 180(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 248(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      800(AX), Y14
+	VPBROADCASTD 48(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 116(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 184(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 252(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      864(AX), Y14
+	VPBROADCASTD 52(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 120(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 188(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 256(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      928(AX), Y14
+	VPBROADCASTD 56(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 124(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 192(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 260(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      992(AX), Y14
+	VPBROADCASTD 60(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 128(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 196(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 264(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 64(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y4, Y13, Y0
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS 132(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y5, Y13, Y1
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS 200(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y6, Y13, Y2
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS 268(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y7, Y13, Y3
+	ADDQ         $0x00000420, AX
+	ADDQ         SI, CX
+	DECQ         DI
+	JNZ          rows4_0_unit
+	MOVQ         DX, AX
+	VMOVUPS      (R11), Y15
+	VMASKMOVPS   Y0, Y15, (AX)
+	ADDQ         BX, AX
+	VMOVUPS      (R11), Y15
+	VMASKMOVPS   Y1, Y15, (AX)
+	ADDQ         BX, AX
+	VMOVUPS      (R11), Y15
+	VMASKMOVPS   Y2, Y15, (AX)
+	ADDQ         BX, AX
+	VMOVUPS      (R11), Y15
+	VMASKMOVPS   Y3, Y15, (AX)
+	MOVQ         R10, CX
+	MOVQ         w+24(FP), AX
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	MOVQ         units+32(FP), DI
+
+rows4_8_unit:
+	VPMOVZXWD    16(AX), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VMOVDQU      64(AX), Y14
+	VPBROADCASTD (CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 68(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 136(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 204(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      128(AX), Y14
+	VPBROADCASTD 4(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 72(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 140(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 208(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      192(AX), Y14
+	VPBROADCASTD 8(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 76(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 144(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 212(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      256(AX), Y14
+	VPBROADCASTD 12(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 80(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 148(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 216(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      320(AX), Y14
+	VPBROADCASTD 16(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 84(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 152(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 220(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      384(AX), Y14
+	VPBROADCASTD 20(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 88(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 156(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 224(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      448(AX), Y14
+	VPBROADCASTD 24(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 92(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 160(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 228(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      512(AX), Y14
+	VPBROADCASTD 28(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 96(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 164(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 232(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      576(AX), Y14
+	VPBROADCASTD 32(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 100(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 168(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 236(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      640(AX), Y14
+	VPBROADCASTD 36(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 104(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 172(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 240(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      704(AX), Y14
+	VPBROADCASTD 40(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 108(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 176(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 244(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      768(AX), Y14
+	VPBROADCASTD 44(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 112(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 180(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 248(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      832(AX), Y14
+	VPBROADCASTD 48(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 116(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 184(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 252(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      896(AX), Y14
+	VPBROADCASTD 52(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 120(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 188(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 256(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      960(AX), Y14
+	VPBROADCASTD 56(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 124(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 192(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 260(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VMOVDQU      1024(AX), Y14
+	VPBROADCASTD 60(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VPBROADCASTD 128(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPBROADCASTD 196(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y6, Y6
+	VPBROADCASTD 264(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 64(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y4, Y13, Y0
+	VCVTDQ2PS    Y5, Y5
+	VBROADCASTSS 132(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y5, Y13, Y1
+	VCVTDQ2PS    Y6, Y6
+	VBROADCASTSS 200(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y6, Y13, Y2
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS 268(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y7, Y13, Y3
+	ADDQ         $0x00000420, AX
+	ADDQ         SI, CX
+	DECQ         DI
+	JNZ          rows4_8_unit
+	MOVQ         DX, AX
+	VMOVUPS      32(R11), Y15
+	VMASKMOVPS   Y0, Y15, 32(AX)
+	ADDQ         BX, AX
+	VMOVUPS      32(R11), Y15
+	VMASKMOVPS   Y1, Y15, 32(AX)
+	ADDQ         BX, AX
+	VMOVUPS      32(R11), Y15
+	VMASKMOVPS   Y2, Y15, 32(AX)
+	ADDQ         BX, AX
+	VMOVUPS      32(R11), Y15
+	VMASKMOVPS   Y3, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
+	ADDQ         BX, DX
+	ADDQ         BX, DX
+	ADDQ         BX, DX
+	ADDQ         BX, DX
+	ADDQ         $0x00000110, R10
+	SUBQ         $0x04, R9
+	JMP          rows4
+
+rows4_end:
+rows1:
+	CMPQ  R9, $0x01
+	JL    rows1_end
+	MOVQ  R10, CX
+	MOVQ  w+24(FP), AX
+	VPXOR Y0, Y0, Y0
+	MOVQ  units+32(FP), DI
+
+rows1_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows1_0_asked:
+	VPMOVZXWD    (AX), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPXOR        Y4, Y4, Y4
+	VMOVDQU      32(AX), Y14
+	VPBROADCASTD (CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      96(AX), Y14
+	VPBROADCASTD 4(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      160(AX), Y14
+	VPBROADCASTD 8(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      224(AX), Y14
+	VPBROADCASTD 12(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      288(AX), Y14
+	VPBROADCASTD 16(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      352(AX), Y14
+	VPBROADCASTD 20(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      416(AX), Y14
+	VPBROADCASTD 24(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      480(AX), Y14
+	VPBROADCASTD 28(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      544(AX), Y14
+	VPBROADCASTD 32(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      608(AX), Y14
+	VPBROADCASTD 36(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      672(AX), Y14
+	VPBROADCASTD 40(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      736(AX), Y14
+	VPBROADCASTD 44(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      800(AX), Y14
+	VPBROADCASTD 48(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      864(AX), Y14
+	VPBROADCASTD 52(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      928(AX), Y14
+	VPBROADCASTD 56(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      992(AX), Y14
+	VPBROADCASTD 60(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 64(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y4, Y13, Y0
+	ADDQ         $0x00000420, AX
+	ADDQ         SI, CX
+	DECQ         DI
+	JNZ          rows1_0_unit
+	MOVQ         DX, AX
+	VMOVUPS      (R11), Y15
+	VMASKMOVPS   Y0, Y15, (AX)
+	MOVQ         R10, CX
+	MOVQ         w+24(FP), AX
+	VPXOR        Y0, Y0, Y0
+	MOVQ         units+32(FP), DI
+
+rows1_8_unit:
+	VPMOVZXWD    16(AX), Y12
+	VPSLLD       $0x10, Y12, Y12
+	VPXOR        Y4, Y4, Y4
+	VMOVDQU      64(AX), Y14
+	VPBROADCASTD (CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      128(AX), Y14
+	VPBROADCASTD 4(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      192(AX), Y14
+	VPBROADCASTD 8(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      256(AX), Y14
+	VPBROADCASTD 12(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      320(AX), Y14
+	VPBROADCASTD 16(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      384(AX), Y14
+	VPBROADCASTD 20(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      448(AX), Y14
+	VPBROADCASTD 24(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      512(AX), Y14
+	VPBROADCASTD 28(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      576(AX), Y14
+	VPBROADCASTD 32(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      640(AX), Y14
+	VPBROADCASTD 36(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      704(AX), Y14
+	VPBROADCASTD 40(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      768(AX), Y14
+	VPBROADCASTD 44(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      832(AX), Y14
+	VPBROADCASTD 48(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      896(AX), Y14
+	VPBROADCASTD 52(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      960(AX), Y14
+	VPBROADCASTD 56(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VMOVDQU      1024(AX), Y14
+	VPBROADCASTD 60(CX), Y13
+	VPMADDWD     Y14, Y13, Y13
+	VPADDD       Y13, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 64(CX), Y13
+	VMULPS       Y12, Y13, Y13
+	VFMADD231PS  Y4, Y13, Y0
+	ADDQ         $0x00000420, AX
+	ADDQ         SI, CX
+	DECQ         DI
+	JNZ          rows1_8_unit
+	MOVQ         DX, AX
+	VMOVUPS      32(R11), Y15
+	VMASKMOVPS   Y0, Y15, 32(AX)
+	MOVQ         $0x00000001, R8
+	ADDQ         BX, DX
+	ADDQ         $0x00000044, R10
+	SUBQ         $0x01, R9
+	JMP          rows1
+
+rows1_end:
+	VZEROUPPER
+	RET
+
 // func widenF16AVX512(dst *float32, src *byte, blocks int)
 // Requires: AVX, AVX512F
 TEXT ·widenF16AVX512(SB), NOSPLIT, $0-24
@@ -14401,8 +15190,8 @@ TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R8
-	MOVQ         x+40(FP), R9
+	MOVQ         b+48(FP), R9
+	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -14412,11 +15201,12 @@ TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
+	XORQ         R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -14437,15 +15227,19 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
-	PREFETCHT0    4544(AX)
-	PREFETCHT0    4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -14683,6 +15477,7 @@ rows16_0_block:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -14699,15 +15494,15 @@ rows16_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R9
-	SUBQ          $0x10, R8
+	ADDQ          $0x00000400, R10
+	SUBQ          $0x10, R9
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -14720,15 +15515,19 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
-	PREFETCHT0    4544(AX)
-	PREFETCHT0    4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -14854,6 +15653,7 @@ rows8_0_block:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -14862,15 +15662,15 @@ rows8_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R9
-	SUBQ          $0x08, R8
+	ADDQ          $0x00000200, R10
+	SUBQ          $0x08, R9
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -14879,15 +15679,19 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
-	PREFETCHT0    4544(AX)
-	PREFETCHT0    4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -14957,34 +15761,39 @@ rows4_0_block:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R9
-	SUBQ          $0x04, R8
+	ADDQ          $0x00000100, R10
+	SUBQ          $0x04, R9
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
-	PREFETCHT0    4544(AX)
-	PREFETCHT0    4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -15026,31 +15835,36 @@ rows2_0_block:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R9
-	SUBQ          $0x02, R8
+	ADDQ          $0x00000080, R10
+	SUBQ          $0x02, R9
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
-	PREFETCHT0    4544(AX)
-	PREFETCHT0    4608(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+
+rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VMOVDQU32     32(AX), Z0
 	VMOVDQU32     96(AX), Z1
@@ -15078,9 +15892,10 @@ rows1_0_block:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R9
-	SUBQ          $0x01, R8
+	ADDQ          $0x00000040, R10
+	SUBQ          $0x01, R9
 	JMP           rows1
 
 rows1_end:
@@ -15093,8 +15908,8 @@ TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R8
-	MOVQ         x+40(FP), R9
+	MOVQ         b+48(FP), R9
+	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -15104,11 +15919,12 @@ TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
+	XORQ         R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -15129,11 +15945,15 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -15375,6 +16195,7 @@ rows16_0_block:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -15391,15 +16212,15 @@ rows16_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R9
-	SUBQ          $0x10, R8
+	ADDQ          $0x00000400, R10
+	SUBQ          $0x10, R9
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -15412,11 +16233,15 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -15546,6 +16371,7 @@ rows8_0_block:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -15554,15 +16380,15 @@ rows8_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R9
-	SUBQ          $0x08, R8
+	ADDQ          $0x00000200, R10
+	SUBQ          $0x08, R9
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -15571,11 +16397,15 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -15649,30 +16479,35 @@ rows4_0_block:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R9
-	SUBQ          $0x04, R8
+	ADDQ          $0x00000100, R10
+	SUBQ          $0x04, R9
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -15718,27 +16553,32 @@ rows2_0_block:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R9
-	SUBQ          $0x02, R8
+	ADDQ          $0x00000080, R10
+	SUBQ          $0x02, R9
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPANDD        96(AX), Z12, Z1
@@ -15770,9 +16610,10 @@ rows1_0_block:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R9
-	SUBQ          $0x01, R8
+	ADDQ          $0x00000040, R10
+	SUBQ          $0x01, R9
 	JMP           rows1
 
 rows1_end:
@@ -15785,8 +16626,8 @@ TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R8
-	MOVQ         x+40(FP), R9
+	MOVQ         b+48(FP), R9
+	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -15796,11 +16637,12 @@ TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
+	XORQ         R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -15821,11 +16663,15 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows16_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -16084,6 +16930,7 @@ rows16_0_block:
 	VMOVUPS          Z30, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z31, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -16100,15 +16947,15 @@ rows16_0_block:
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000400, R9
-	SUBQ             $0x10, R8
+	ADDQ             $0x00000400, R10
+	SUBQ             $0x10, R9
 	JMP              rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -16121,11 +16968,15 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows8_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -16264,6 +17115,7 @@ rows8_0_block:
 	VMOVUPS          Z22, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z23, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -16272,15 +17124,15 @@ rows8_0_block:
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000200, R9
-	SUBQ             $0x08, R8
+	ADDQ             $0x00000200, R10
+	SUBQ             $0x08, R9
 	JMP              rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -16289,11 +17141,15 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -16372,30 +17228,35 @@ rows4_0_block:
 	VMOVUPS          Z18, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z19, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000100, R9
-	SUBQ             $0x04, R8
+	ADDQ             $0x00000100, R10
+	SUBQ             $0x04, R9
 	JMP              rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows2_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -16444,27 +17305,32 @@ rows2_0_block:
 	VMOVUPS          Z16, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z17, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000080, R9
-	SUBQ             $0x02, R8
+	ADDQ             $0x00000080, R10
+	SUBQ             $0x02, R9
 	JMP              rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           64(AX), Z12, Z0
@@ -16498,9 +17364,10 @@ rows1_0_block:
 	JNZ              rows1_0_block
 	MOVQ             BX, AX
 	VMOVUPS          Z16, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
-	ADDQ             $0x00000040, R9
-	SUBQ             $0x01, R8
+	ADDQ             $0x00000040, R10
+	SUBQ             $0x01, R9
 	JMP              rows1
 
 rows1_end:
@@ -16513,8 +17380,8 @@ TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R8
-	MOVQ         x+40(FP), R9
+	MOVQ         b+48(FP), R9
+	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -16525,11 +17392,12 @@ TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
+	XORQ         R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -16550,12 +17418,16 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -16821,6 +17693,7 @@ rows16_0_block:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -16837,15 +17710,15 @@ rows16_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R9
-	SUBQ          $0x10, R8
+	ADDQ          $0x00000400, R10
+	SUBQ          $0x10, R9
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -16858,12 +17731,16 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -17017,6 +17894,7 @@ rows8_0_block:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -17025,15 +17903,15 @@ rows8_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R9
-	SUBQ          $0x08, R8
+	ADDQ          $0x00000200, R10
+	SUBQ          $0x08, R9
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -17042,12 +17920,16 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -17145,31 +18027,36 @@ rows4_0_block:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R9
-	SUBQ          $0x04, R8
+	ADDQ          $0x00000100, R10
+	SUBQ          $0x04, R9
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -17239,28 +18126,33 @@ rows2_0_block:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R9
-	SUBQ          $0x02, R8
+	ADDQ          $0x00000080, R10
+	SUBQ          $0x02, R9
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        96(AX), Z12, Z0
 	VPSLLD        $0x04, 32(AX), Z10
@@ -17316,9 +18208,10 @@ rows1_0_block:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R9
-	SUBQ          $0x01, R8
+	ADDQ          $0x00000040, R10
+	SUBQ          $0x01, R9
 	JMP           rows1
 
 rows1_end:
@@ -17331,8 +18224,8 @@ TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R8
-	MOVQ         x+40(FP), R9
+	MOVQ         b+48(FP), R9
+	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -17343,11 +18236,12 @@ TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
+	XORQ         R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -17368,12 +18262,16 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows16_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -17656,6 +18554,7 @@ rows16_0_block:
 	VMOVUPS          Z30, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z31, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -17672,15 +18571,15 @@ rows16_0_block:
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000400, R9
-	SUBQ             $0x10, R8
+	ADDQ             $0x00000400, R10
+	SUBQ             $0x10, R9
 	JMP              rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -17693,12 +18592,16 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows8_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -17861,6 +18764,7 @@ rows8_0_block:
 	VMOVUPS          Z22, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z23, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -17869,15 +18773,15 @@ rows8_0_block:
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000200, R9
-	SUBQ             $0x08, R8
+	ADDQ             $0x00000200, R10
+	SUBQ             $0x08, R9
 	JMP              rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -17886,12 +18790,16 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -17994,31 +18902,36 @@ rows4_0_block:
 	VMOVUPS          Z18, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z19, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000100, R9
-	SUBQ             $0x04, R8
+	ADDQ             $0x00000100, R10
+	SUBQ             $0x04, R9
 	JMP              rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows2_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -18091,28 +19004,33 @@ rows2_0_block:
 	VMOVUPS          Z16, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z17, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
-	ADDQ             $0x00000080, R9
-	SUBQ             $0x02, R8
+	ADDQ             $0x00000080, R10
+	SUBQ             $0x02, R9
 	JMP              rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0       4096(AX)
-	PREFETCHT0       4160(AX)
-	PREFETCHT0       4224(AX)
-	PREFETCHT0       4288(AX)
-	PREFETCHT0       4352(AX)
-	PREFETCHT0       4416(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VCVTPH2PS        (AX), Z8
 	VCVTPH2PS        32(AX), Z9
 	VPANDD           128(AX), Z12, Z0
@@ -18170,9 +19088,10 @@ rows1_0_block:
 	JNZ              rows1_0_block
 	MOVQ             BX, AX
 	VMOVUPS          Z16, K1, (AX)
+	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
-	ADDQ             $0x00000040, R9
-	SUBQ             $0x01, R8
+	ADDQ             $0x00000040, R10
+	SUBQ             $0x01, R9
 	JMP              rows1
 
 rows1_end:
@@ -18185,8 +19104,8 @@ TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-56
 	MOVQ            ys+8(FP), DX
 	MOVQ            y+0(FP), BX
 	MOVQ            b+48(FP), SI
-	MOVQ            b+48(FP), R8
-	MOVQ            x+40(FP), R9
+	MOVQ            b+48(FP), R9
+	MOVQ            x+40(FP), R10
 	SHLQ            $0x02, DX
 	SHLQ            $0x06, SI
 	MOVQ            n+16(FP), AX
@@ -18197,11 +19116,12 @@ TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M        Z0, K1
 	VPBROADCASTD    bytes15<>+0(SB), Z12
 	VBROADCASTI32X4 levels<>+0(SB), Z13
+	XORQ            R8, R8
 
 rows16:
-	CMPQ   R8, $0x10
+	CMPQ   R9, $0x10
 	JL     rows16_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -18222,11 +19142,15 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -18476,6 +19400,7 @@ rows16_0_block:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -18492,15 +19417,15 @@ rows16_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R9
-	SUBQ          $0x10, R8
+	ADDQ          $0x00000400, R10
+	SUBQ          $0x10, R9
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R8, $0x08
+	CMPQ   R9, $0x08
 	JL     rows8_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -18513,11 +19438,15 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -18655,6 +19584,7 @@ rows8_0_block:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -18663,15 +19593,15 @@ rows8_0_block:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R9
-	SUBQ          $0x08, R8
+	ADDQ          $0x00000200, R10
+	SUBQ          $0x08, R9
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R8, $0x04
+	CMPQ   R9, $0x04
 	JL     rows4_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -18680,11 +19610,15 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -18766,30 +19700,35 @@ rows4_0_block:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R9
-	SUBQ          $0x04, R8
+	ADDQ          $0x00000100, R10
+	SUBQ          $0x04, R9
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R8, $0x02
+	CMPQ   R9, $0x02
 	JL     rows2_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -18843,27 +19782,32 @@ rows2_0_block:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R9
-	SUBQ          $0x02, R8
+	ADDQ          $0x00000080, R10
+	SUBQ          $0x02, R9
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R8, $0x01
+	CMPQ   R9, $0x01
 	JL     rows1_end
-	MOVQ   R9, CX
+	MOVQ   R10, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
 	VPANDD        32(AX), Z12, Z0
 	VPSHUFB       Z0, Z13, Z0
@@ -18903,9 +19847,10 @@ rows1_0_block:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R9
-	SUBQ          $0x01, R8
+	ADDQ          $0x00000040, R10
+	SUBQ          $0x01, R9
 	JMP           rows1
 
 rows1_end:
@@ -18918,8 +19863,8 @@ TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R9
-	MOVQ         x+40(FP), R10
+	MOVQ         b+48(FP), R10
+	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -18929,11 +19874,12 @@ TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes3<>+0(SB), Z12
+	XORQ         R9, R9
 
 rows16:
-	CMPQ   R9, $0x10
+	CMPQ   R10, $0x10
 	JL     rows16_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -18960,9 +19906,13 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19315,6 +20265,7 @@ rows16_0_inner:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -19331,15 +20282,15 @@ rows16_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000400, R10
-	SUBQ              $0x10, R9
+	ADDQ              $0x00000400, R11
+	SUBQ              $0x10, R10
 	JMP               rows16
 
 rows16_end:
 rows8:
-	CMPQ   R9, $0x08
+	CMPQ   R10, $0x08
 	JL     rows8_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -19358,9 +20309,13 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19553,6 +20508,7 @@ rows8_0_inner:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -19561,15 +20517,15 @@ rows8_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000200, R10
-	SUBQ              $0x08, R9
+	ADDQ              $0x00000200, R11
+	SUBQ              $0x08, R10
 	JMP               rows8
 
 rows8_end:
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   R10, $0x04
 	JL     rows4_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -19584,9 +20540,13 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19699,19 +20659,20 @@ rows4_0_inner:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000100, R10
-	SUBQ              $0x04, R9
+	ADDQ              $0x00000100, R11
+	SUBQ              $0x04, R10
 	JMP               rows4
 
 rows4_end:
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   R10, $0x02
 	JL     rows2_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -19724,9 +20685,13 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19799,17 +20764,18 @@ rows2_0_inner:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000080, R10
-	SUBQ              $0x02, R9
+	ADDQ              $0x00000080, R11
+	SUBQ              $0x02, R10
 	JMP               rows2
 
 rows2_end:
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   R10, $0x01
 	JL     rows1_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
@@ -19821,9 +20787,13 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+
+rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -19876,9 +20846,10 @@ rows1_0_inner:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
-	ADDQ              $0x00000040, R10
-	SUBQ              $0x01, R9
+	ADDQ              $0x00000040, R11
+	SUBQ              $0x01, R10
 	JMP               rows1
 
 rows1_end:
@@ -19891,8 +20862,8 @@ TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R9
-	MOVQ         x+40(FP), R10
+	MOVQ         b+48(FP), R10
+	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -19902,11 +20873,12 @@ TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
+	XORQ         R9, R9
 
 rows16:
-	CMPQ   R9, $0x10
+	CMPQ   R10, $0x10
 	JL     rows16_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -19932,11 +20904,15 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows16_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -20249,6 +21225,7 @@ rows16_0_inner:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -20265,15 +21242,15 @@ rows16_0_inner:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R10
-	SUBQ          $0x10, R9
+	ADDQ          $0x00000400, R11
+	SUBQ          $0x10, R10
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R9, $0x08
+	CMPQ   R10, $0x08
 	JL     rows8_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -20291,11 +21268,15 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows8_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -20464,6 +21445,7 @@ rows8_0_inner:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -20472,15 +21454,15 @@ rows8_0_inner:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R10
-	SUBQ          $0x08, R9
+	ADDQ          $0x00000200, R11
+	SUBQ          $0x08, R10
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   R10, $0x04
 	JL     rows4_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -20494,11 +21476,15 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -20595,19 +21581,20 @@ rows4_0_inner:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R10
-	SUBQ          $0x04, R9
+	ADDQ          $0x00000100, R11
+	SUBQ          $0x04, R10
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   R10, $0x02
 	JL     rows2_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -20619,11 +21606,15 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows2_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -20684,17 +21675,18 @@ rows2_0_inner:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R10
-	SUBQ          $0x02, R9
+	ADDQ          $0x00000080, R11
+	SUBQ          $0x02, R10
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   R10, $0x01
 	JL     rows1_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
@@ -20705,11 +21697,15 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -20752,9 +21748,10 @@ rows1_0_inner:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R10
-	SUBQ          $0x01, R9
+	ADDQ          $0x00000040, R11
+	SUBQ          $0x01, R10
 	JMP           rows1
 
 rows1_end:
@@ -20767,8 +21764,8 @@ TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R9
-	MOVQ         x+40(FP), R10
+	MOVQ         b+48(FP), R10
+	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -20778,11 +21775,12 @@ TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
+	XORQ         R9, R9
 
 rows16:
-	CMPQ   R9, $0x10
+	CMPQ   R10, $0x10
 	JL     rows16_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -20809,11 +21807,15 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21078,6 +22080,7 @@ rows16_0_inner:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -21094,15 +22097,15 @@ rows16_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000400, R10
-	SUBQ              $0x10, R9
+	ADDQ              $0x00000400, R11
+	SUBQ              $0x10, R10
 	JMP               rows16
 
 rows16_end:
 rows8:
-	CMPQ   R9, $0x08
+	CMPQ   R10, $0x08
 	JL     rows8_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -21121,11 +22124,15 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21270,6 +22277,7 @@ rows8_0_inner:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -21278,15 +22286,15 @@ rows8_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000200, R10
-	SUBQ              $0x08, R9
+	ADDQ              $0x00000200, R11
+	SUBQ              $0x08, R10
 	JMP               rows8
 
 rows8_end:
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   R10, $0x04
 	JL     rows4_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -21301,11 +22309,15 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21390,19 +22402,20 @@ rows4_0_inner:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000100, R10
-	SUBQ              $0x04, R9
+	ADDQ              $0x00000100, R11
+	SUBQ              $0x04, R10
 	JMP               rows4
 
 rows4_end:
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   R10, $0x02
 	JL     rows2_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -21415,11 +22428,15 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21474,17 +22491,18 @@ rows2_0_inner:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000080, R10
-	SUBQ              $0x02, R9
+	ADDQ              $0x00000080, R11
+	SUBQ              $0x02, R10
 	JMP               rows2
 
 rows2_end:
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   R10, $0x01
 	JL     rows1_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
@@ -21496,11 +22514,15 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+
+rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21540,9 +22562,10 @@ rows1_0_inner:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
-	ADDQ              $0x00000040, R10
-	SUBQ              $0x01, R9
+	ADDQ              $0x00000040, R11
+	SUBQ              $0x01, R10
 	JMP               rows1
 
 rows1_end:
@@ -21555,8 +22578,8 @@ TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R9
-	MOVQ         x+40(FP), R10
+	MOVQ         b+48(FP), R10
+	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -21567,11 +22590,12 @@ TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
+	XORQ         R9, R9
 
 rows16:
-	CMPQ   R9, $0x10
+	CMPQ   R10, $0x10
 	JL     rows16_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -21598,12 +22622,16 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
-	PREFETCHT0        4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -21892,6 +22920,7 @@ rows16_0_inner:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -21908,15 +22937,15 @@ rows16_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000400, R10
-	SUBQ              $0x10, R9
+	ADDQ              $0x00000400, R11
+	SUBQ              $0x10, R10
 	JMP               rows16
 
 rows16_end:
 rows8:
-	CMPQ   R9, $0x08
+	CMPQ   R10, $0x08
 	JL     rows8_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -21935,12 +22964,16 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
-	PREFETCHT0        4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -22109,6 +23142,7 @@ rows8_0_inner:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -22117,15 +23151,15 @@ rows8_0_inner:
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000200, R10
-	SUBQ              $0x08, R9
+	ADDQ              $0x00000200, R11
+	SUBQ              $0x08, R10
 	JMP               rows8
 
 rows8_end:
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   R10, $0x04
 	JL     rows4_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -22140,12 +23174,16 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
-	PREFETCHT0        4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -22254,19 +23292,20 @@ rows4_0_inner:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000100, R10
-	SUBQ              $0x04, R9
+	ADDQ              $0x00000100, R11
+	SUBQ              $0x04, R10
 	JMP               rows4
 
 rows4_end:
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   R10, $0x02
 	JL     rows2_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -22279,12 +23318,16 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
-	PREFETCHT0        4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -22363,17 +23406,18 @@ rows2_0_inner:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
-	ADDQ              $0x00000080, R10
-	SUBQ              $0x02, R9
+	ADDQ              $0x00000080, R11
+	SUBQ              $0x02, R10
 	JMP               rows2
 
 rows2_end:
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   R10, $0x01
 	JL     rows1_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
@@ -22385,12 +23429,16 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0        4096(AX)
-	PREFETCHT0        4160(AX)
-	PREFETCHT0        4224(AX)
-	PREFETCHT0        4288(AX)
-	PREFETCHT0        4352(AX)
-	PREFETCHT0        4416(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+
+rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
 	VCVTDQ2PS         Z8, Z8
 	VMULPS            Z14, Z8, Z8
@@ -22454,9 +23502,10 @@ rows1_0_inner:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
+	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
-	ADDQ              $0x00000040, R10
-	SUBQ              $0x01, R9
+	ADDQ              $0x00000040, R11
+	SUBQ              $0x01, R10
 	JMP               rows1
 
 rows1_end:
@@ -22469,8 +23518,8 @@ TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-56
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
-	MOVQ         b+48(FP), R9
-	MOVQ         x+40(FP), R10
+	MOVQ         b+48(FP), R10
+	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
 	SHLQ         $0x06, SI
 	MOVQ         n+16(FP), AX
@@ -22481,11 +23530,12 @@ TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes48<>+0(SB), Z13
+	XORQ         R9, R9
 
 rows16:
-	CMPQ   R9, $0x10
+	CMPQ   R10, $0x10
 	JL     rows16_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -22511,13 +23561,17 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows16_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows16_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -22854,6 +23908,7 @@ rows16_0_inner:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -22870,15 +23925,15 @@ rows16_0_inner:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000400, R10
-	SUBQ          $0x10, R9
+	ADDQ          $0x00000400, R11
+	SUBQ          $0x10, R10
 	JMP           rows16
 
 rows16_end:
 rows8:
-	CMPQ   R9, $0x08
+	CMPQ   R10, $0x08
 	JL     rows8_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -22896,13 +23951,17 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows8_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -23095,6 +24154,7 @@ rows8_0_inner:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -23103,15 +24163,15 @@ rows8_0_inner:
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000200, R10
-	SUBQ          $0x08, R9
+	ADDQ          $0x00000200, R11
+	SUBQ          $0x08, R10
 	JMP           rows8
 
 rows8_end:
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   R10, $0x04
 	JL     rows4_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -23125,13 +24185,17 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows4_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -23252,19 +24316,20 @@ rows4_0_inner:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000100, R10
-	SUBQ          $0x04, R9
+	ADDQ          $0x00000100, R11
+	SUBQ          $0x04, R10
 	JMP           rows4
 
 rows4_end:
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   R10, $0x02
 	JL     rows2_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
@@ -23276,13 +24341,17 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows2_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -23367,17 +24436,18 @@ rows2_0_inner:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
-	ADDQ          $0x00000080, R10
-	SUBQ          $0x02, R9
+	ADDQ          $0x00000080, R11
+	SUBQ          $0x02, R10
 	JMP           rows2
 
 rows2_end:
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   R10, $0x01
 	JL     rows1_end
-	MOVQ   R10, CX
+	MOVQ   R11, CX
 	MOVQ   w+24(FP), AX
 	VPXORD Z16, Z16, Z16
 	MOVQ   blocks+32(FP), DI
@@ -23388,13 +24458,17 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	PREFETCHT0    4096(AX)
-	PREFETCHT0    4160(AX)
-	PREFETCHT0    4224(AX)
-	PREFETCHT0    4288(AX)
-	PREFETCHT0    4352(AX)
-	PREFETCHT0    4416(AX)
-	PREFETCHT0    4480(AX)
+	TESTQ      R9, R9
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+
+rows1_0_asked:
 	VPMOVSXBD     (AX), Z8
 	VCVTDQ2PS     Z8, Z8
 	VMULPS        Z14, Z8, Z8
@@ -23461,9 +24535,10 @@ rows1_0_inner:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
+	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
-	ADDQ          $0x00000040, R10
-	SUBQ          $0x01, R9
+	ADDQ          $0x00000040, R11
+	SUBQ          $0x01, R10
 	JMP           rows1
 
 rows1_end:
@@ -24503,6 +25578,960 @@ rows1_end:
 	VZEROUPPER
 	RET
 
+// func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
+TEXT ·productsWordsAVX512(SB), NOSPLIT, $0-56
+	MOVQ     y+0(FP), DX
+	MOVQ     ys+8(FP), BX
+	MOVQ     b+48(FP), SI
+	MOVQ     b+48(FP), R9
+	MOVQ     x+40(FP), R10
+	SHLQ     $0x02, BX
+	IMUL3Q   $0x44, SI, SI
+	MOVQ     n+16(FP), CX
+	LEAQ     masks<>+64(SB), AX
+	SHLQ     $0x02, CX
+	SUBQ     CX, AX
+	XORQ     R8, R8
+	VMOVUPS  (AX), Z0
+	VPMOVD2M Z0, K1
+
+rows12:
+	CMPQ   R9, $0x0c
+	JL     rows12_end
+	MOVQ   R10, CX
+	MOVQ   w+24(FP), AX
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   units+32(FP), DI
+
+rows12_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows12_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows12_0_asked:
+	VPMOVZXWD     (AX), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z23, Z23, Z23
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z25, Z25, Z25
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z27, Z27, Z27
+	VPXORD        Z28, Z28, Z28
+	VPXORD        Z29, Z29, Z29
+	VPXORD        Z30, Z30, Z30
+	VPXORD        Z31, Z31, Z31
+	VMOVDQU32     32(AX), Z0
+	VPDPWSSD.BCST (CX), Z0, Z20
+	VPDPWSSD.BCST 68(CX), Z0, Z21
+	VPDPWSSD.BCST 136(CX), Z0, Z22
+	VPDPWSSD.BCST 204(CX), Z0, Z23
+	VPDPWSSD.BCST 272(CX), Z0, Z24
+	VPDPWSSD.BCST 340(CX), Z0, Z25
+	VPDPWSSD.BCST 408(CX), Z0, Z26
+	VPDPWSSD.BCST 476(CX), Z0, Z27
+	VPDPWSSD.BCST 544(CX), Z0, Z28
+	VPDPWSSD.BCST 612(CX), Z0, Z29
+	VPDPWSSD.BCST 680(CX), Z0, Z30
+	VPDPWSSD.BCST 748(CX), Z0, Z31
+	VMOVDQU32     96(AX), Z1
+	VPDPWSSD.BCST 4(CX), Z1, Z20
+	VPDPWSSD.BCST 72(CX), Z1, Z21
+	VPDPWSSD.BCST 140(CX), Z1, Z22
+	VPDPWSSD.BCST 208(CX), Z1, Z23
+	VPDPWSSD.BCST 276(CX), Z1, Z24
+	VPDPWSSD.BCST 344(CX), Z1, Z25
+	VPDPWSSD.BCST 412(CX), Z1, Z26
+	VPDPWSSD.BCST 480(CX), Z1, Z27
+	VPDPWSSD.BCST 548(CX), Z1, Z28
+	VPDPWSSD.BCST 616(CX), Z1, Z29
+	VPDPWSSD.BCST 684(CX), Z1, Z30
+	VPDPWSSD.BCST 752(CX), Z1, Z31
+	VMOVDQU32     160(AX), Z2
+	VPDPWSSD.BCST 8(CX), Z2, Z20
+	VPDPWSSD.BCST 76(CX), Z2, Z21
+	VPDPWSSD.BCST 144(CX), Z2, Z22
+	VPDPWSSD.BCST 212(CX), Z2, Z23
+	VPDPWSSD.BCST 280(CX), Z2, Z24
+	VPDPWSSD.BCST 348(CX), Z2, Z25
+	VPDPWSSD.BCST 416(CX), Z2, Z26
+	VPDPWSSD.BCST 484(CX), Z2, Z27
+	VPDPWSSD.BCST 552(CX), Z2, Z28
+	VPDPWSSD.BCST 620(CX), Z2, Z29
+	VPDPWSSD.BCST 688(CX), Z2, Z30
+	VPDPWSSD.BCST 756(CX), Z2, Z31
+	VMOVDQU32     224(AX), Z3
+	VPDPWSSD.BCST 12(CX), Z3, Z20
+	VPDPWSSD.BCST 80(CX), Z3, Z21
+	VPDPWSSD.BCST 148(CX), Z3, Z22
+	VPDPWSSD.BCST 216(CX), Z3, Z23
+	VPDPWSSD.BCST 284(CX), Z3, Z24
+	VPDPWSSD.BCST 352(CX), Z3, Z25
+	VPDPWSSD.BCST 420(CX), Z3, Z26
+	VPDPWSSD.BCST 488(CX), Z3, Z27
+	VPDPWSSD.BCST 556(CX), Z3, Z28
+	VPDPWSSD.BCST 624(CX), Z3, Z29
+	VPDPWSSD.BCST 692(CX), Z3, Z30
+	VPDPWSSD.BCST 760(CX), Z3, Z31
+	VMOVDQU32     288(AX), Z0
+	VPDPWSSD.BCST 16(CX), Z0, Z20
+	VPDPWSSD.BCST 84(CX), Z0, Z21
+	VPDPWSSD.BCST 152(CX), Z0, Z22
+	VPDPWSSD.BCST 220(CX), Z0, Z23
+	VPDPWSSD.BCST 288(CX), Z0, Z24
+	VPDPWSSD.BCST 356(CX), Z0, Z25
+	VPDPWSSD.BCST 424(CX), Z0, Z26
+	VPDPWSSD.BCST 492(CX), Z0, Z27
+	VPDPWSSD.BCST 560(CX), Z0, Z28
+	VPDPWSSD.BCST 628(CX), Z0, Z29
+	VPDPWSSD.BCST 696(CX), Z0, Z30
+	VPDPWSSD.BCST 764(CX), Z0, Z31
+	VMOVDQU32     352(AX), Z1
+	VPDPWSSD.BCST 20(CX), Z1, Z20
+	VPDPWSSD.BCST 88(CX), Z1, Z21
+	VPDPWSSD.BCST 156(CX), Z1, Z22
+	VPDPWSSD.BCST 224(CX), Z1, Z23
+	VPDPWSSD.BCST 292(CX), Z1, Z24
+	VPDPWSSD.BCST 360(CX), Z1, Z25
+	VPDPWSSD.BCST 428(CX), Z1, Z26
+	VPDPWSSD.BCST 496(CX), Z1, Z27
+	VPDPWSSD.BCST 564(CX), Z1, Z28
+	VPDPWSSD.BCST 632(CX), Z1, Z29
+	VPDPWSSD.BCST 700(CX), Z1, Z30
+	VPDPWSSD.BCST 768(CX), Z1, Z31
+	VMOVDQU32     416(AX), Z2
+	VPDPWSSD.BCST 24(CX), Z2, Z20
+	VPDPWSSD.BCST 92(CX), Z2, Z21
+	VPDPWSSD.BCST 160(CX), Z2, Z22
+	VPDPWSSD.BCST 228(CX), Z2, Z23
+	VPDPWSSD.BCST 296(CX), Z2, Z24
+	VPDPWSSD.BCST 364(CX), Z2, Z25
+	VPDPWSSD.BCST 432(CX), Z2, Z26
+	VPDPWSSD.BCST 500(CX), Z2, Z27
+	VPDPWSSD.BCST 568(CX), Z2, Z28
+	VPDPWSSD.BCST 636(CX), Z2, Z29
+	VPDPWSSD.BCST 704(CX), Z2, Z30
+	VPDPWSSD.BCST 772(CX), Z2, Z31
+	VMOVDQU32     480(AX), Z3
+	VPDPWSSD.BCST 28(CX), Z3, Z20
+	VPDPWSSD.BCST 96(CX), Z3, Z21
+	VPDPWSSD.BCST 164(CX), Z3, Z22
+	VPDPWSSD.BCST 232(CX), Z3, Z23
+	VPDPWSSD.BCST 300(CX), Z3, Z24
+	VPDPWSSD.BCST 368(CX), Z3, Z25
+	VPDPWSSD.BCST 436(CX), Z3, Z26
+	VPDPWSSD.BCST 504(CX), Z3, Z27
+	VPDPWSSD.BCST 572(CX), Z3, Z28
+	VPDPWSSD.BCST 640(CX), Z3, Z29
+	VPDPWSSD.BCST 708(CX), Z3, Z30
+	VPDPWSSD.BCST 776(CX), Z3, Z31
+	VMOVDQU32     544(AX), Z0
+	VPDPWSSD.BCST 32(CX), Z0, Z20
+	VPDPWSSD.BCST 100(CX), Z0, Z21
+	VPDPWSSD.BCST 168(CX), Z0, Z22
+	VPDPWSSD.BCST 236(CX), Z0, Z23
+	VPDPWSSD.BCST 304(CX), Z0, Z24
+	VPDPWSSD.BCST 372(CX), Z0, Z25
+	VPDPWSSD.BCST 440(CX), Z0, Z26
+	VPDPWSSD.BCST 508(CX), Z0, Z27
+	VPDPWSSD.BCST 576(CX), Z0, Z28
+	VPDPWSSD.BCST 644(CX), Z0, Z29
+	VPDPWSSD.BCST 712(CX), Z0, Z30
+	VPDPWSSD.BCST 780(CX), Z0, Z31
+	VMOVDQU32     608(AX), Z1
+	VPDPWSSD.BCST 36(CX), Z1, Z20
+	VPDPWSSD.BCST 104(CX), Z1, Z21
+	VPDPWSSD.BCST 172(CX), Z1, Z22
+	VPDPWSSD.BCST 240(CX), Z1, Z23
+	VPDPWSSD.BCST 308(CX), Z1, Z24
+	VPDPWSSD.BCST 376(CX), Z1, Z25
+	VPDPWSSD.BCST 444(CX), Z1, Z26
+	VPDPWSSD.BCST 512(CX), Z1, Z27
+	VPDPWSSD.BCST 580(CX), Z1, Z28
+	VPDPWSSD.BCST 648(CX), Z1, Z29
+	VPDPWSSD.BCST 716(CX), Z1, Z30
+	VPDPWSSD.BCST 784(CX), Z1, Z31
+	VMOVDQU32     672(AX), Z2
+	VPDPWSSD.BCST 40(CX), Z2, Z20
+	VPDPWSSD.BCST 108(CX), Z2, Z21
+	VPDPWSSD.BCST 176(CX), Z2, Z22
+	VPDPWSSD.BCST 244(CX), Z2, Z23
+	VPDPWSSD.BCST 312(CX), Z2, Z24
+	VPDPWSSD.BCST 380(CX), Z2, Z25
+	VPDPWSSD.BCST 448(CX), Z2, Z26
+	VPDPWSSD.BCST 516(CX), Z2, Z27
+	VPDPWSSD.BCST 584(CX), Z2, Z28
+	VPDPWSSD.BCST 652(CX), Z2, Z29
+	VPDPWSSD.BCST 720(CX), Z2, Z30
+	VPDPWSSD.BCST 788(CX), Z2, Z31
+	VMOVDQU32     736(AX), Z3
+	VPDPWSSD.BCST 44(CX), Z3, Z20
+	VPDPWSSD.BCST 112(CX), Z3, Z21
+	VPDPWSSD.BCST 180(CX), Z3, Z22
+	VPDPWSSD.BCST 248(CX), Z3, Z23
+	VPDPWSSD.BCST 316(CX), Z3, Z24
+	VPDPWSSD.BCST 384(CX), Z3, Z25
+	VPDPWSSD.BCST 452(CX), Z3, Z26
+	VPDPWSSD.BCST 520(CX), Z3, Z27
+	VPDPWSSD.BCST 588(CX), Z3, Z28
+	VPDPWSSD.BCST 656(CX), Z3, Z29
+	VPDPWSSD.BCST 724(CX), Z3, Z30
+	VPDPWSSD.BCST 792(CX), Z3, Z31
+	VMOVDQU32     800(AX), Z0
+	VPDPWSSD.BCST 48(CX), Z0, Z20
+	VPDPWSSD.BCST 116(CX), Z0, Z21
+	VPDPWSSD.BCST 184(CX), Z0, Z22
+	VPDPWSSD.BCST 252(CX), Z0, Z23
+	VPDPWSSD.BCST 320(CX), Z0, Z24
+	VPDPWSSD.BCST 388(CX), Z0, Z25
+	VPDPWSSD.BCST 456(CX), Z0, Z26
+	VPDPWSSD.BCST 524(CX), Z0, Z27
+	VPDPWSSD.BCST 592(CX), Z0, Z28
+	VPDPWSSD.BCST 660(CX), Z0, Z29
+	VPDPWSSD.BCST 728(CX), Z0, Z30
+	VPDPWSSD.BCST 796(CX), Z0, Z31
+	VMOVDQU32     864(AX), Z1
+	VPDPWSSD.BCST 52(CX), Z1, Z20
+	VPDPWSSD.BCST 120(CX), Z1, Z21
+	VPDPWSSD.BCST 188(CX), Z1, Z22
+	VPDPWSSD.BCST 256(CX), Z1, Z23
+	VPDPWSSD.BCST 324(CX), Z1, Z24
+	VPDPWSSD.BCST 392(CX), Z1, Z25
+	VPDPWSSD.BCST 460(CX), Z1, Z26
+	VPDPWSSD.BCST 528(CX), Z1, Z27
+	VPDPWSSD.BCST 596(CX), Z1, Z28
+	VPDPWSSD.BCST 664(CX), Z1, Z29
+	VPDPWSSD.BCST 732(CX), Z1, Z30
+	VPDPWSSD.BCST 800(CX), Z1, Z31
+	VMOVDQU32     928(AX), Z2
+	VPDPWSSD.BCST 56(CX), Z2, Z20
+	VPDPWSSD.BCST 124(CX), Z2, Z21
+	VPDPWSSD.BCST 192(CX), Z2, Z22
+	VPDPWSSD.BCST 260(CX), Z2, Z23
+	VPDPWSSD.BCST 328(CX), Z2, Z24
+	VPDPWSSD.BCST 396(CX), Z2, Z25
+	VPDPWSSD.BCST 464(CX), Z2, Z26
+	VPDPWSSD.BCST 532(CX), Z2, Z27
+	VPDPWSSD.BCST 600(CX), Z2, Z28
+	VPDPWSSD.BCST 668(CX), Z2, Z29
+	VPDPWSSD.BCST 736(CX), Z2, Z30
+	VPDPWSSD.BCST 804(CX), Z2, Z31
+	VMOVDQU32     992(AX), Z3
+	VPDPWSSD.BCST 60(CX), Z3, Z20
+	VPDPWSSD.BCST 128(CX), Z3, Z21
+	VPDPWSSD.BCST 196(CX), Z3, Z22
+	VPDPWSSD.BCST 264(CX), Z3, Z23
+	VPDPWSSD.BCST 332(CX), Z3, Z24
+	VPDPWSSD.BCST 400(CX), Z3, Z25
+	VPDPWSSD.BCST 468(CX), Z3, Z26
+	VPDPWSSD.BCST 536(CX), Z3, Z27
+	VPDPWSSD.BCST 604(CX), Z3, Z28
+	VPDPWSSD.BCST 672(CX), Z3, Z29
+	VPDPWSSD.BCST 740(CX), Z3, Z30
+	VPDPWSSD.BCST 808(CX), Z3, Z31
+	VCVTDQ2PS     Z20, Z20
+	VMULPS.BCST   64(CX), Z4, Z5
+	VFMADD231PS   Z20, Z5, Z8
+	VCVTDQ2PS     Z21, Z21
+	VMULPS.BCST   132(CX), Z4, Z5
+	VFMADD231PS   Z21, Z5, Z9
+	VCVTDQ2PS     Z22, Z22
+	VMULPS.BCST   200(CX), Z4, Z5
+	VFMADD231PS   Z22, Z5, Z10
+	VCVTDQ2PS     Z23, Z23
+	VMULPS.BCST   268(CX), Z4, Z5
+	VFMADD231PS   Z23, Z5, Z11
+	VCVTDQ2PS     Z24, Z24
+	VMULPS.BCST   336(CX), Z4, Z5
+	VFMADD231PS   Z24, Z5, Z12
+	VCVTDQ2PS     Z25, Z25
+	VMULPS.BCST   404(CX), Z4, Z5
+	VFMADD231PS   Z25, Z5, Z13
+	VCVTDQ2PS     Z26, Z26
+	VMULPS.BCST   472(CX), Z4, Z5
+	VFMADD231PS   Z26, Z5, Z14
+	VCVTDQ2PS     Z27, Z27
+	VMULPS.BCST   540(CX), Z4, Z5
+	VFMADD231PS   Z27, Z5, Z15
+	VCVTDQ2PS     Z28, Z28
+	VMULPS.BCST   608(CX), Z4, Z5
+	VFMADD231PS   Z28, Z5, Z16
+	VCVTDQ2PS     Z29, Z29
+	VMULPS.BCST   676(CX), Z4, Z5
+	VFMADD231PS   Z29, Z5, Z17
+	VCVTDQ2PS     Z30, Z30
+	VMULPS.BCST   744(CX), Z4, Z5
+	VFMADD231PS   Z30, Z5, Z18
+	VCVTDQ2PS     Z31, Z31
+	VMULPS.BCST   812(CX), Z4, Z5
+	VFMADD231PS   Z31, Z5, Z19
+	ADDQ          $0x00000420, AX
+	ADDQ          SI, CX
+	DECQ          DI
+	JNZ           rows12_0_unit
+	MOVQ          DX, AX
+	VMOVUPS       Z8, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z9, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z10, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z11, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z12, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z13, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z14, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z15, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z16, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z17, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z18, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z19, K1, (AX)
+	MOVQ          $0x00000001, R8
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          $0x00000330, R10
+	SUBQ          $0x0c, R9
+	JMP           rows12
+
+rows12_end:
+rows8:
+	CMPQ   R9, $0x08
+	JL     rows8_end
+	MOVQ   R10, CX
+	MOVQ   w+24(FP), AX
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   units+32(FP), DI
+
+rows8_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows8_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows8_0_asked:
+	VPMOVZXWD     (AX), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z23, Z23, Z23
+	VPXORD        Z24, Z24, Z24
+	VPXORD        Z25, Z25, Z25
+	VPXORD        Z26, Z26, Z26
+	VPXORD        Z27, Z27, Z27
+	VMOVDQU32     32(AX), Z0
+	VPDPWSSD.BCST (CX), Z0, Z20
+	VPDPWSSD.BCST 68(CX), Z0, Z21
+	VPDPWSSD.BCST 136(CX), Z0, Z22
+	VPDPWSSD.BCST 204(CX), Z0, Z23
+	VPDPWSSD.BCST 272(CX), Z0, Z24
+	VPDPWSSD.BCST 340(CX), Z0, Z25
+	VPDPWSSD.BCST 408(CX), Z0, Z26
+	VPDPWSSD.BCST 476(CX), Z0, Z27
+	VMOVDQU32     96(AX), Z1
+	VPDPWSSD.BCST 4(CX), Z1, Z20
+	VPDPWSSD.BCST 72(CX), Z1, Z21
+	VPDPWSSD.BCST 140(CX), Z1, Z22
+	VPDPWSSD.BCST 208(CX), Z1, Z23
+	VPDPWSSD.BCST 276(CX), Z1, Z24
+	VPDPWSSD.BCST 344(CX), Z1, Z25
+	VPDPWSSD.BCST 412(CX), Z1, Z26
+	VPDPWSSD.BCST 480(CX), Z1, Z27
+	VMOVDQU32     160(AX), Z2
+	VPDPWSSD.BCST 8(CX), Z2, Z20
+	VPDPWSSD.BCST 76(CX), Z2, Z21
+	VPDPWSSD.BCST 144(CX), Z2, Z22
+	VPDPWSSD.BCST 212(CX), Z2, Z23
+	VPDPWSSD.BCST 280(CX), Z2, Z24
+	VPDPWSSD.BCST 348(CX), Z2, Z25
+	VPDPWSSD.BCST 416(CX), Z2, Z26
+	VPDPWSSD.BCST 484(CX), Z2, Z27
+	VMOVDQU32     224(AX), Z3
+	VPDPWSSD.BCST 12(CX), Z3, Z20
+	VPDPWSSD.BCST 80(CX), Z3, Z21
+	VPDPWSSD.BCST 148(CX), Z3, Z22
+	VPDPWSSD.BCST 216(CX), Z3, Z23
+	VPDPWSSD.BCST 284(CX), Z3, Z24
+	VPDPWSSD.BCST 352(CX), Z3, Z25
+	VPDPWSSD.BCST 420(CX), Z3, Z26
+	VPDPWSSD.BCST 488(CX), Z3, Z27
+	VMOVDQU32     288(AX), Z0
+	VPDPWSSD.BCST 16(CX), Z0, Z20
+	VPDPWSSD.BCST 84(CX), Z0, Z21
+	VPDPWSSD.BCST 152(CX), Z0, Z22
+	VPDPWSSD.BCST 220(CX), Z0, Z23
+	VPDPWSSD.BCST 288(CX), Z0, Z24
+	VPDPWSSD.BCST 356(CX), Z0, Z25
+	VPDPWSSD.BCST 424(CX), Z0, Z26
+	VPDPWSSD.BCST 492(CX), Z0, Z27
+	VMOVDQU32     352(AX), Z1
+	VPDPWSSD.BCST 20(CX), Z1, Z20
+	VPDPWSSD.BCST 88(CX), Z1, Z21
+	VPDPWSSD.BCST 156(CX), Z1, Z22
+	VPDPWSSD.BCST 224(CX), Z1, Z23
+	VPDPWSSD.BCST 292(CX), Z1, Z24
+	VPDPWSSD.BCST 360(CX), Z1, Z25
+	VPDPWSSD.BCST 428(CX), Z1, Z26
+	VPDPWSSD.BCST 496(CX), Z1, Z27
+	VMOVDQU32     416(AX), Z2
+	VPDPWSSD.BCST 24(CX), Z2, Z20
+	VPDPWSSD.BCST 92(CX), Z2, Z21
+	VPDPWSSD.BCST 160(CX), Z2, Z22
+	VPDPWSSD.BCST 228(CX), Z2, Z23
+	VPDPWSSD.BCST 296(CX), Z2, Z24
+	VPDPWSSD.BCST 364(CX), Z2, Z25
+	VPDPWSSD.BCST 432(CX), Z2, Z26
+	VPDPWSSD.BCST 500(CX), Z2, Z27
+	VMOVDQU32     480(AX), Z3
+	VPDPWSSD.BCST 28(CX), Z3, Z20
+	VPDPWSSD.BCST 96(CX), Z3, Z21
+	VPDPWSSD.BCST 164(CX), Z3, Z22
+	VPDPWSSD.BCST 232(CX), Z3, Z23
+	VPDPWSSD.BCST 300(CX), Z3, Z24
+	VPDPWSSD.BCST 368(CX), Z3, Z25
+	VPDPWSSD.BCST 436(CX), Z3, Z26
+	VPDPWSSD.BCST 504(CX), Z3, Z27
+	VMOVDQU32     544(AX), Z0
+	VPDPWSSD.BCST 32(CX), Z0, Z20
+	VPDPWSSD.BCST 100(CX), Z0, Z21
+	VPDPWSSD.BCST 168(CX), Z0, Z22
+	VPDPWSSD.BCST 236(CX), Z0, Z23
+	VPDPWSSD.BCST 304(CX), Z0, Z24
+	VPDPWSSD.BCST 372(CX), Z0, Z25
+	VPDPWSSD.BCST 440(CX), Z0, Z26
+	VPDPWSSD.BCST 508(CX), Z0, Z27
+	VMOVDQU32     608(AX), Z1
+	VPDPWSSD.BCST 36(CX), Z1, Z20
+	VPDPWSSD.BCST 104(CX), Z1, Z21
+	VPDPWSSD.BCST 172(CX), Z1, Z22
+	VPDPWSSD.BCST 240(CX), Z1, Z23
+	VPDPWSSD.BCST 308(CX), Z1, Z24
+	VPDPWSSD.BCST 376(CX), Z1, Z25
+	VPDPWSSD.BCST 444(CX), Z1, Z26
+	VPDPWSSD.BCST 512(CX), Z1, Z27
+	VMOVDQU32     672(AX), Z2
+	VPDPWSSD.BCST 40(CX), Z2, Z20
+	VPDPWSSD.BCST 108(CX), Z2, Z21
+	VPDPWSSD.BCST 176(CX), Z2, Z22
+	VPDPWSSD.BCST 244(CX), Z2, Z23
+	VPDPWSSD.BCST 312(CX), Z2, Z24
+	VPDPWSSD.BCST 380(CX), Z2, Z25
+	VPDPWSSD.BCST 448(CX), Z2, Z26
+	VPDPWSSD.BCST 516(CX), Z2, Z27
+	VMOVDQU32     736(AX), Z3
+	VPDPWSSD.BCST 44(CX), Z3, Z20
+	VPDPWSSD.BCST 112(CX), Z3, Z21
+	VPDPWSSD.BCST 180(CX), Z3, Z22
+	VPDPWSSD.BCST 248(CX), Z3, Z23
+	VPDPWSSD.BCST 316(CX), Z3, Z24
+	VPDPWSSD.BCST 384(CX), Z3, Z25
+	VPDPWSSD.BCST 452(CX), Z3, Z26
+	VPDPWSSD.BCST 520(CX), Z3, Z27
+	VMOVDQU32     800(AX), Z0
+	VPDPWSSD.BCST 48(CX), Z0, Z20
+	VPDPWSSD.BCST 116(CX), Z0, Z21
+	VPDPWSSD.BCST 184(CX), Z0, Z22
+	VPDPWSSD.BCST 252(CX), Z0, Z23
+	VPDPWSSD.BCST 320(CX), Z0, Z24
+	VPDPWSSD.BCST 388(CX), Z0, Z25
+	VPDPWSSD.BCST 456(CX), Z0, Z26
+	VPDPWSSD.BCST 524(CX), Z0, Z27
+	VMOVDQU32     864(AX), Z1
+	VPDPWSSD.BCST 52(CX), Z1, Z20
+	VPDPWSSD.BCST 120(CX), Z1, Z21
+	VPDPWSSD.BCST 188(CX), Z1, Z22
+	VPDPWSSD.BCST 256(CX), Z1, Z23
+	VPDPWSSD.BCST 324(CX), Z1, Z24
+	VPDPWSSD.BCST 392(CX), Z1, Z25
+	VPDPWSSD.BCST 460(CX), Z1, Z26
+	VPDPWSSD.BCST 528(CX), Z1, Z27
+	VMOVDQU32     928(AX), Z2
+	VPDPWSSD.BCST 56(CX), Z2, Z20
+	VPDPWSSD.BCST 124(CX), Z2, Z21
+	VPDPWSSD.BCST 192(CX), Z2, Z22
+	VPDPWSSD.BCST 260(CX), Z2, Z23
+	VPDPWSSD.BCST 328(CX), Z2, Z24
+	VPDPWSSD.BCST 396(CX), Z2, Z25
+	VPDPWSSD.BCST 464(CX), Z2, Z26
+	VPDPWSSD.BCST 532(CX), Z2, Z27
+	VMOVDQU32     992(AX), Z3
+	VPDPWSSD.BCST 60(CX), Z3, Z20
+	VPDPWSSD.BCST 128(CX), Z3, Z21
+	VPDPWSSD.BCST 196(CX), Z3, Z22
+	VPDPWSSD.BCST 264(CX), Z3, Z23
+	VPDPWSSD.BCST 332(CX), Z3, Z24
+	VPDPWSSD.BCST 400(CX), Z3, Z25
+	VPDPWSSD.BCST 468(CX), Z3, Z26
+	VPDPWSSD.BCST 536(CX), Z3, Z27
+	VCVTDQ2PS     Z20, Z20
+	VMULPS.BCST   64(CX), Z4, Z5
+	VFMADD231PS   Z20, Z5, Z8
+	VCVTDQ2PS     Z21, Z21
+	VMULPS.BCST   132(CX), Z4, Z5
+	VFMADD231PS   Z21, Z5, Z9
+	VCVTDQ2PS     Z22, Z22
+	VMULPS.BCST   200(CX), Z4, Z5
+	VFMADD231PS   Z22, Z5, Z10
+	VCVTDQ2PS     Z23, Z23
+	VMULPS.BCST   268(CX), Z4, Z5
+	VFMADD231PS   Z23, Z5, Z11
+	VCVTDQ2PS     Z24, Z24
+	VMULPS.BCST   336(CX), Z4, Z5
+	VFMADD231PS   Z24, Z5, Z12
+	VCVTDQ2PS     Z25, Z25
+	VMULPS.BCST   404(CX), Z4, Z5
+	VFMADD231PS   Z25, Z5, Z13
+	VCVTDQ2PS     Z26, Z26
+	VMULPS.BCST   472(CX), Z4, Z5
+	VFMADD231PS   Z26, Z5, Z14
+	VCVTDQ2PS     Z27, Z27
+	VMULPS.BCST   540(CX), Z4, Z5
+	VFMADD231PS   Z27, Z5, Z15
+	ADDQ          $0x00000420, AX
+	ADDQ          SI, CX
+	DECQ          DI
+	JNZ           rows8_0_unit
+	MOVQ          DX, AX
+	VMOVUPS       Z8, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z9, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z10, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z11, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z12, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z13, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z14, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z15, K1, (AX)
+	MOVQ          $0x00000001, R8
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          $0x00000220, R10
+	SUBQ          $0x08, R9
+	JMP           rows8
+
+rows8_end:
+rows4:
+	CMPQ   R9, $0x04
+	JL     rows4_end
+	MOVQ   R10, CX
+	MOVQ   w+24(FP), AX
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   units+32(FP), DI
+
+rows4_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows4_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows4_0_asked:
+	VPMOVZXWD     (AX), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z21, Z21, Z21
+	VPXORD        Z22, Z22, Z22
+	VPXORD        Z23, Z23, Z23
+	VMOVDQU32     32(AX), Z0
+	VPDPWSSD.BCST (CX), Z0, Z20
+	VPDPWSSD.BCST 68(CX), Z0, Z21
+	VPDPWSSD.BCST 136(CX), Z0, Z22
+	VPDPWSSD.BCST 204(CX), Z0, Z23
+	VMOVDQU32     96(AX), Z1
+	VPDPWSSD.BCST 4(CX), Z1, Z20
+	VPDPWSSD.BCST 72(CX), Z1, Z21
+	VPDPWSSD.BCST 140(CX), Z1, Z22
+	VPDPWSSD.BCST 208(CX), Z1, Z23
+	VMOVDQU32     160(AX), Z2
+	VPDPWSSD.BCST 8(CX), Z2, Z20
+	VPDPWSSD.BCST 76(CX), Z2, Z21
+	VPDPWSSD.BCST 144(CX), Z2, Z22
+	VPDPWSSD.BCST 212(CX), Z2, Z23
+	VMOVDQU32     224(AX), Z3
+	VPDPWSSD.BCST 12(CX), Z3, Z20
+	VPDPWSSD.BCST 80(CX), Z3, Z21
+	VPDPWSSD.BCST 148(CX), Z3, Z22
+	VPDPWSSD.BCST 216(CX), Z3, Z23
+	VMOVDQU32     288(AX), Z0
+	VPDPWSSD.BCST 16(CX), Z0, Z20
+	VPDPWSSD.BCST 84(CX), Z0, Z21
+	VPDPWSSD.BCST 152(CX), Z0, Z22
+	VPDPWSSD.BCST 220(CX), Z0, Z23
+	VMOVDQU32     352(AX), Z1
+	VPDPWSSD.BCST 20(CX), Z1, Z20
+	VPDPWSSD.BCST 88(CX), Z1, Z21
+	VPDPWSSD.BCST 156(CX), Z1, Z22
+	VPDPWSSD.BCST 224(CX), Z1, Z23
+	VMOVDQU32     416(AX), Z2
+	VPDPWSSD.BCST 24(CX), Z2, Z20
+	VPDPWSSD.BCST 92(CX), Z2, Z21
+	VPDPWSSD.BCST 160(CX), Z2, Z22
+	VPDPWSSD.BCST 228(CX), Z2, Z23
+	VMOVDQU32     480(AX), Z3
+	VPDPWSSD.BCST 28(CX), Z3, Z20
+	VPDPWSSD.BCST 96(CX), Z3, Z21
+	VPDPWSSD.BCST 164(CX), Z3, Z22
+	VPDPWSSD.BCST 232(CX), Z3, Z23
+	VMOVDQU32     544(AX), Z0
+	VPDPWSSD.BCST 32(CX), Z0, Z20
+	VPDPWSSD.BCST 100(CX), Z0, Z21
+	VPDPWSSD.BCST 168(CX), Z0, Z22
+	VPDPWSSD.BCST 236(CX), Z0, Z23
+	VMOVDQU32     608(AX), Z1
+	VPDPWSSD.BCST 36(CX), Z1, Z20
+	VPDPWSSD.BCST 104(CX), Z1, Z21
+	VPDPWSSD.BCST 172(CX), Z1, Z22
+	VPDPWSSD.BCST 240(CX), Z1, Z23
+	VMOVDQU32     672(AX), Z2
+	VPDPWSSD.BCST 40(CX), Z2, Z20
+	VPDPWSSD.BCST 108(CX), Z2, Z21
+	VPDPWSSD.BCST 176(CX), Z2, Z22
+	VPDPWSSD.BCST 244(CX), Z2, Z23
+	VMOVDQU32     736(AX), Z3
+	VPDPWSSD.BCST 44(CX), Z3, Z20
+	VPDPWSSD.BCST 112(CX), Z3, Z21
+	VPDPWSSD.BCST 180(CX), Z3, Z22
+	VPDPWSSD.BCST 248(CX), Z3, Z23
+	VMOVDQU32     800(AX), Z0
+	VPDPWSSD.BCST 48(CX), Z0, Z20
+	VPDPWSSD.BCST 116(CX), Z0, Z21
+	VPDPWSSD.BCST 184(CX), Z0, Z22
+	VPDPWSSD.BCST 252(CX), Z0, Z23
+	VMOVDQU32     864(AX), Z1
+	VPDPWSSD.BCST 52(CX), Z1, Z20
+	VPDPWSSD.BCST 120(CX), Z1, Z21
+	VPDPWSSD.BCST 188(CX), Z1, Z22
+	VPDPWSSD.BCST 256(CX), Z1, Z23
+	VMOVDQU32     928(AX), Z2
+	VPDPWSSD.BCST 56(CX), Z2, Z20
+	VPDPWSSD.BCST 124(CX), Z2, Z21
+	VPDPWSSD.BCST 192(CX), Z2, Z22
+	VPDPWSSD.BCST 260(CX), Z2, Z23
+	VMOVDQU32     992(AX), Z3
+	VPDPWSSD.BCST 60(CX), Z3, Z20
+	VPDPWSSD.BCST 128(CX), Z3, Z21
+	VPDPWSSD.BCST 196(CX), Z3, Z22
+	VPDPWSSD.BCST 264(CX), Z3, Z23
+	VCVTDQ2PS     Z20, Z20
+	VMULPS.BCST   64(CX), Z4, Z5
+	VFMADD231PS   Z20, Z5, Z8
+	VCVTDQ2PS     Z21, Z21
+	VMULPS.BCST   132(CX), Z4, Z5
+	VFMADD231PS   Z21, Z5, Z9
+	VCVTDQ2PS     Z22, Z22
+	VMULPS.BCST   200(CX), Z4, Z5
+	VFMADD231PS   Z22, Z5, Z10
+	VCVTDQ2PS     Z23, Z23
+	VMULPS.BCST   268(CX), Z4, Z5
+	VFMADD231PS   Z23, Z5, Z11
+	ADDQ          $0x00000420, AX
+	ADDQ          SI, CX
+	DECQ          DI
+	JNZ           rows4_0_unit
+	MOVQ          DX, AX
+	VMOVUPS       Z8, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z9, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z10, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z11, K1, (AX)
+	MOVQ          $0x00000001, R8
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          $0x00000110, R10
+	SUBQ          $0x04, R9
+	JMP           rows4
+
+rows4_end:
+rows2:
+	CMPQ   R9, $0x02
+	JL     rows2_end
+	MOVQ   R10, CX
+	MOVQ   w+24(FP), AX
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   units+32(FP), DI
+
+rows2_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows2_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows2_0_asked:
+	VPMOVZXWD     (AX), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VPXORD        Z20, Z20, Z20
+	VPXORD        Z21, Z21, Z21
+	VMOVDQU32     32(AX), Z0
+	VPDPWSSD.BCST (CX), Z0, Z20
+	VPDPWSSD.BCST 68(CX), Z0, Z21
+	VMOVDQU32     96(AX), Z1
+	VPDPWSSD.BCST 4(CX), Z1, Z20
+	VPDPWSSD.BCST 72(CX), Z1, Z21
+	VMOVDQU32     160(AX), Z2
+	VPDPWSSD.BCST 8(CX), Z2, Z20
+	VPDPWSSD.BCST 76(CX), Z2, Z21
+	VMOVDQU32     224(AX), Z3
+	VPDPWSSD.BCST 12(CX), Z3, Z20
+	VPDPWSSD.BCST 80(CX), Z3, Z21
+	VMOVDQU32     288(AX), Z0
+	VPDPWSSD.BCST 16(CX), Z0, Z20
+	VPDPWSSD.BCST 84(CX), Z0, Z21
+	VMOVDQU32     352(AX), Z1
+	VPDPWSSD.BCST 20(CX), Z1, Z20
+	VPDPWSSD.BCST 88(CX), Z1, Z21
+	VMOVDQU32     416(AX), Z2
+	VPDPWSSD.BCST 24(CX), Z2, Z20
+	VPDPWSSD.BCST 92(CX), Z2, Z21
+	VMOVDQU32     480(AX), Z3
+	VPDPWSSD.BCST 28(CX), Z3, Z20
+	VPDPWSSD.BCST 96(CX), Z3, Z21
+	VMOVDQU32     544(AX), Z0
+	VPDPWSSD.BCST 32(CX), Z0, Z20
+	VPDPWSSD.BCST 100(CX), Z0, Z21
+	VMOVDQU32     608(AX), Z1
+	VPDPWSSD.BCST 36(CX), Z1, Z20
+	VPDPWSSD.BCST 104(CX), Z1, Z21
+	VMOVDQU32     672(AX), Z2
+	VPDPWSSD.BCST 40(CX), Z2, Z20
+	VPDPWSSD.BCST 108(CX), Z2, Z21
+	VMOVDQU32     736(AX), Z3
+	VPDPWSSD.BCST 44(CX), Z3, Z20
+	VPDPWSSD.BCST 112(CX), Z3, Z21
+	VMOVDQU32     800(AX), Z0
+	VPDPWSSD.BCST 48(CX), Z0, Z20
+	VPDPWSSD.BCST 116(CX), Z0, Z21
+	VMOVDQU32     864(AX), Z1
+	VPDPWSSD.BCST 52(CX), Z1, Z20
+	VPDPWSSD.BCST 120(CX), Z1, Z21
+	VMOVDQU32     928(AX), Z2
+	VPDPWSSD.BCST 56(CX), Z2, Z20
+	VPDPWSSD.BCST 124(CX), Z2, Z21
+	VMOVDQU32     992(AX), Z3
+	VPDPWSSD.BCST 60(CX), Z3, Z20
+	VPDPWSSD.BCST 128(CX), Z3, Z21
+	VCVTDQ2PS     Z20, Z20
+	VMULPS.BCST   64(CX), Z4, Z5
+	VFMADD231PS   Z20, Z5, Z8
+	VCVTDQ2PS     Z21, Z21
+	VMULPS.BCST   132(CX), Z4, Z5
+	VFMADD231PS   Z21, Z5, Z9
+	ADDQ          $0x00000420, AX
+	ADDQ          SI, CX
+	DECQ          DI
+	JNZ           rows2_0_unit
+	MOVQ          DX, AX
+	VMOVUPS       Z8, K1, (AX)
+	ADDQ          BX, AX
+	VMOVUPS       Z9, K1, (AX)
+	MOVQ          $0x00000001, R8
+	ADDQ          BX, DX
+	ADDQ          BX, DX
+	ADDQ          $0x00000088, R10
+	SUBQ          $0x02, R9
+	JMP           rows2
+
+rows2_end:
+rows1:
+	CMPQ   R9, $0x01
+	JL     rows1_end
+	MOVQ   R10, CX
+	MOVQ   w+24(FP), AX
+	VPXORD Z8, Z8, Z8
+	MOVQ   units+32(FP), DI
+
+rows1_0_unit:
+	TESTQ      R8, R8
+	JNZ        rows1_0_asked
+	PREFETCHT0 4096(AX)
+	PREFETCHT0 4160(AX)
+	PREFETCHT0 4224(AX)
+	PREFETCHT0 4288(AX)
+	PREFETCHT0 4352(AX)
+	PREFETCHT0 4416(AX)
+	PREFETCHT0 4480(AX)
+	PREFETCHT0 4544(AX)
+	PREFETCHT0 4608(AX)
+	PREFETCHT0 4672(AX)
+	PREFETCHT0 4736(AX)
+	PREFETCHT0 4800(AX)
+	PREFETCHT0 4864(AX)
+	PREFETCHT0 4928(AX)
+	PREFETCHT0 4992(AX)
+	PREFETCHT0 5056(AX)
+	PREFETCHT0 5120(AX)
+
+rows1_0_asked:
+	VPMOVZXWD     (AX), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VPXORD        Z20, Z20, Z20
+	VMOVDQU32     32(AX), Z0
+	VPDPWSSD.BCST (CX), Z0, Z20
+	VMOVDQU32     96(AX), Z1
+	VPDPWSSD.BCST 4(CX), Z1, Z20
+	VMOVDQU32     160(AX), Z2
+	VPDPWSSD.BCST 8(CX), Z2, Z20
+	VMOVDQU32     224(AX), Z3
+	VPDPWSSD.BCST 12(CX), Z3, Z20
+	VMOVDQU32     288(AX), Z0
+	VPDPWSSD.BCST 16(CX), Z0, Z20
+	VMOVDQU32     352(AX), Z1
+	VPDPWSSD.BCST 20(CX), Z1, Z20
+	VMOVDQU32     416(AX), Z2
+	VPDPWSSD.BCST 24(CX), Z2, Z20
+	VMOVDQU32     480(AX), Z3
+	VPDPWSSD.BCST 28(CX), Z3, Z20
+	VMOVDQU32     544(AX), Z0
+	VPDPWSSD.BCST 32(CX), Z0, Z20
+	VMOVDQU32     608(AX), Z1
+	VPDPWSSD.BCST 36(CX), Z1, Z20
+	VMOVDQU32     672(AX), Z2
+	VPDPWSSD.BCST 40(CX), Z2, Z20
+	VMOVDQU32     736(AX), Z3
+	VPDPWSSD.BCST 44(CX), Z3, Z20
+	VMOVDQU32     800(AX), Z0
+	VPDPWSSD.BCST 48(CX), Z0, Z20
+	VMOVDQU32     864(AX), Z1
+	VPDPWSSD.BCST 52(CX), Z1, Z20
+	VMOVDQU32     928(AX), Z2
+	VPDPWSSD.BCST 56(CX), Z2, Z20
+	VMOVDQU32     992(AX), Z3
+	VPDPWSSD.BCST 60(CX), Z3, Z20
+	VCVTDQ2PS     Z20, Z20
+	VMULPS.BCST   64(CX), Z4, Z5
+	VFMADD231PS   Z20, Z5, Z8
+	ADDQ          $0x00000420, AX
+	ADDQ          SI, CX
+	DECQ          DI
+	JNZ           rows1_0_unit
+	MOVQ          DX, AX
+	VMOVUPS       Z8, K1, (AX)
+	MOVQ          $0x00000001, R8
+	ADDQ          BX, DX
+	ADDQ          $0x00000044, R10
+	SUBQ          $0x01, R9
+	JMP           rows1
+
+rows1_end:
+	VZEROUPPER
+	RET
+
 // func roundByBlockAVX2(dst *byte, stride int, x *float32, runs int)
 // Requires: AVX, AVX2, F16C
 TEXT ·roundByBlockAVX2(SB), NOSPLIT, $0-32
@@ -24727,6 +26756,91 @@ block:
 	SUBQ         $-128, DX
 	DECQ         SI
 	JNZ          block
+	DECQ         BX
+	JNZ          run
+
+end:
+	VZEROUPPER
+	RET
+
+// func roundByWordsAVX2(dst *byte, stride int, x *float32, runs int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·roundByWordsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    runs+24(FP), BX
+	VMOVUPS absolute<>+0(SB), Y15
+	TESTQ   BX, BX
+	JZ      end
+
+run:
+	VPXOR        Y7, Y7, Y7
+	VMOVUPS      (DX), Y0
+	VPAND        Y0, Y15, Y4
+	VPMAXSD      Y4, Y7, Y7
+	VMOVUPS      32(DX), Y1
+	VPAND        Y1, Y15, Y5
+	VPMAXSD      Y5, Y7, Y7
+	VMOVUPS      64(DX), Y2
+	VPAND        Y2, Y15, Y4
+	VPMAXSD      Y4, Y7, Y7
+	VMOVUPS      96(DX), Y3
+	VPAND        Y3, Y15, Y5
+	VPMAXSD      Y5, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X4
+	VPMAXSD      X4, X7, X7
+	VPSHUFD      $0x4e, X7, X4
+	VPMAXSD      X4, X7, X7
+	VPSHUFD      $0xb1, X7, X4
+	VPMAXSD      X4, X7, X7
+	VMOVAPS      X7, X10
+	VCMPSS       $0x0d, leastOfWords<>+0(SB), X7, X6
+	VMOVSS       one<>+0(SB), X5
+	VDIVSS       X7, X5, X9
+	VANDPS       X6, X9, X9
+	VBROADCASTSS X9, Y9
+	VMULPS       Y9, Y0, Y0
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y0, Y0, Y4
+	VMULPS       Y1, Y1, Y5
+	VFMADD231PS  Y2, Y2, Y4
+	VFMADD231PS  Y3, Y3, Y5
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VMOVHLPS     X4, X4, X5
+	VADDPS       X5, X4, X4
+	VMOVSHDUP    X4, X5
+	VADDSS       X5, X4, X4
+	VSQRTSS      X4, X4, X4
+	VMOVSS       wordsLength<>+0(SB), X5
+	VDIVSS       X4, X5, X8
+	VMINSS       mostWord<>+0(SB), X8, X8
+	VBROADCASTSS X8, Y4
+	VMULPS       Y4, Y0, Y0
+	VCVTPS2DQ    Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VCVTPS2DQ    Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQU      Y0, (AX)
+	VPACKSSDW    Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VMOVDQU      Y2, 32(AX)
+	VDIVSS       X8, X10, X4
+	VANDPS       X6, X4, X4
+	VSUBSS       X10, X10, X5
+	VADDSS       X5, X4, X4
+	VMOVSS       X4, 64(AX)
+	ADDQ         CX, AX
+	SUBQ         $-128, DX
 	DECQ         BX
 	JNZ          run
 

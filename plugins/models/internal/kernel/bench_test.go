@@ -34,21 +34,20 @@ func BenchmarkProducts(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const cols = 768
 	for _, k := range All()[:max(1, len(All())-1)] {
-		for _, f := range packedFormats(k) {
+		for _, l := range packedForms() {
 			for i := range 6 {
 				batch, from, rows := []int{1, 8, 32}[i/2], "caches", 64
 				if i%2 == 1 {
-					from, rows = "memory", (64<<20)/f.Bytes(cols)/16*16
+					from, rows = "memory", (64<<20)/l.format().Bytes(cols)/16*16
 				}
-				b.Run(fmt.Sprintf("%s/%v/batch=%d/%s", k.Name(), f, batch, from), func(b *testing.B) {
-					src := storedRows(r, f, rows, cols, blockFills[0].next)
-					rounding, _ := k.Packs(f)
-					w, x, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, rounding.RoundedBytes(cols, batch)), make([]float32, rows*batch)
-					k.Pack(w, src, f, rows, cols)
+				b.Run(fmt.Sprintf("%s/%v/batch=%d/%s", k.Name(), l, batch, from), func(b *testing.B) {
+					src := storedRows(r, l.format(), rows, cols, blockFills[0].next)
+					w, x, y := make([]byte, l.PackedBytes(rows, cols)), make([]byte, l.Rounding().RoundedBytes(cols, batch)), make([]float32, rows*batch)
+					l.Pack(w, src, rows, cols)
 					b.SetBytes(int64(len(w)))
 					b.ResetTimer()
 					for b.Loop() {
-						k.Products(y, rows, w, f, rows, x, batch, cols)
+						k.Products(y, rows, w, l, rows, x, batch, cols)
 					}
 					b.ReportMetric(float64(rows*cols*batch)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 				})
@@ -62,7 +61,7 @@ func BenchmarkRound(b *testing.B) {
 	const cols = 1536
 	x, dst := filled(rand.New(rand.NewPCG(1, 2)), cols, fills[0].next), make([]byte, AsIs.RoundedBytes(cols, 1)) // the largest of them
 	for _, k := range All() {
-		for _, rounding := range []Rounding{ByBlock, BySuperBlock, AsIs} {
+		for _, rounding := range []Rounding{ByBlock, BySuperBlock, AsIs, ByWords} {
 			b.Run(fmt.Sprintf("%s/%d", k.Name(), rounding), func(b *testing.B) {
 				b.SetBytes(4 * cols)
 				for b.Loop() {
@@ -77,14 +76,13 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkPack(b *testing.B) {
 	const rows, cols = 64, 768
 	r := rand.New(rand.NewPCG(1, 2))
-	k := Best()
-	for _, f := range packedFormats(k) {
-		src := storedRows(r, f, rows, cols, blockFills[0].next)
-		w := make([]byte, k.PackedBytes(f, rows, cols))
-		b.Run(f.String(), func(b *testing.B) {
+	for _, l := range packedForms() {
+		src := storedRows(r, l.format(), rows, cols, blockFills[0].next)
+		w := make([]byte, l.PackedBytes(rows, cols))
+		b.Run(l.String(), func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				k.Pack(w, src, f, rows, cols)
+				l.Pack(w, src, rows, cols)
 			}
 		})
 	}

@@ -46,8 +46,7 @@ type Kernels struct {
 	geluMul     func(gate, up []float32)
 	widen       [formats]widener
 	round       [roundings]rounder
-	packings    *[formats]packing
-	products    [formats]multiplier // of the formats that have a packing
+	products    [forms]multiplier // of the forms that exist
 }
 
 // Best returns the fastest implementation that this machine runs.

@@ -9,14 +9,13 @@ func machineKernels() []*Kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
 		return nil
 	}
-	packings := packings()
 	avx2 := &Kernels{
 		name: "avx2", dots: wrapDots(dotsAVX2), dot: wrapDot(dotAVX2), addWeighted: wrapWeighted(addWeightedAVX2),
 		add: addVector, scaleBy: scaleByVector, rotate: rotateVector,
 		scaleMax: scaleMaxVector, expSum: expSumVector, siluMul: siluMulVector,
 		gelu: geluVector, geluMul: geluMulVector,
 		widen: widenAVX2(), round: roundAVX2(),
-		packings: &packings, products: productsAVX2(),
+		products: productsAVX2(),
 	}
 	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512VL {
 		return []*Kernels{avx2}
@@ -26,7 +25,7 @@ func machineKernels() []*Kernels {
 	wide.addWeighted = wrapWeighted(addWeightedAVX512)
 	wide.widen = widenAVX512()
 	all := productsAVX512()
-	wide.products[F16], wide.products[BF16] = all[F16], all[BF16]
+	wide.products[Form(F16)], wide.products[Form(BF16)] = all[F16], all[BF16]
 	if cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
 		wide.name, wide.products = "avx512-vnni", all
 	}

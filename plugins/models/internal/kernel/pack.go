@@ -24,14 +24,39 @@ import (
 // half-precision numbers themselves.
 //
 // Of half-precision numbers, F16 and BF16, a column of 16 rows lies after the other,
-// as they were stored.
+// as they were stored, or for rounded products words (words.go).
 //
-// Nothing is rounded by packing. The size is that of the stored matrix, up to 3 %
-// more for Q4_K and Q5_K, whose scales of 6 bits become bytes, a fifth for Q2_K
+// Nothing but words is rounded by packing. The size is that of the stored matrix, up to 3 %
+// more for words and for Q4_K and Q5_K, whose scales of 6 bits become bytes, a fifth for Q2_K
 // and a third for Q3_K, which is kept with 4 bits; and what fills the last group.
 const groupRows = 16
 
-// packing is the layout of a packed format.
+// Form is a way in which matrices of a format are packed.
+type Form uint8
+
+// The forms: Form(f) is that of format f, then come those of words.
+const (
+	wordsF16 = Form(formats) + iota
+	wordsBF16
+	forms
+)
+
+// format is what is packed.
+func (l Form) format() Format {
+	switch l {
+	case wordsF16:
+		return F16
+	case wordsBF16:
+		return BF16
+	}
+	return Format(l)
+}
+
+// Rounding is how the activations are rounded that packed matrices are multiplied
+// with.
+func (l Form) Rounding() Rounding { return packings[l].rounding }
+
+// packing is the layout of a form.
 type packing struct {
 	unit     int // values that share a scale
 	low, up  int // bits of a value in the two places
@@ -42,6 +67,7 @@ type packing struct {
 	minimum  bool
 	table    bool // values choose from levels
 	plain    bool // columns of 16 numbers as they were stored; all but rounding is 0
+	words    bool // whole numbers of 16 bits; all but rounding is 0
 
 	decode func(u *packedUnit, block []byte, unit int)
 }
@@ -53,23 +79,22 @@ type packedUnit struct {
 	scale, minimum byte
 }
 
-// packings are the formats that have a packed layout.
-func packings() [formats]packing {
-	return [formats]packing{
-		F16:    {plain: true, rounding: AsIs},
-		BF16:   {plain: true, rounding: AsIs},
-		Q8_0:   {unit: 32, low: 8, offset: 128, decode: decodeQ8_0},
-		Q4_0:   {unit: 32, low: 4, offset: 8, decode: decodeHalves(2, -1)},
-		Q4_1:   {unit: 32, low: 4, minimum: true, decode: decodeHalves(4, -1)},
-		Q5_0:   {unit: 32, low: 4, up: 1, offset: 16, decode: decodeHalves(6, 2)},
-		Q5_1:   {unit: 32, low: 4, up: 1, minimum: true, decode: decodeHalves(8, 4)},
-		IQ4_NL: {unit: 32, low: 4, offset: 128, table: true, decode: decodeHalves(2, -1)},
-		Q2_K:   {unit: 16, low: 2, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ2_K},
-		Q3_K:   {unit: 16, low: 4, offset: 4, rounding: BySuperBlock, super: true, signed: true, decode: decodeQ3_K},
-		Q4_K:   {unit: 32, low: 4, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ4_K},
-		Q5_K:   {unit: 32, low: 4, up: 1, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ5_K},
-		Q6_K:   {unit: 16, low: 4, up: 2, offset: 32, rounding: BySuperBlock, super: true, signed: true, decode: decodeQ6_K},
-	}
+var packings = [forms]packing{
+	Form(F16):    {plain: true, rounding: AsIs},
+	Form(BF16):   {plain: true, rounding: AsIs},
+	Form(Q8_0):   {unit: 32, low: 8, offset: 128, decode: decodeQ8_0},
+	Form(Q4_0):   {unit: 32, low: 4, offset: 8, decode: decodeHalves(2, -1)},
+	Form(Q4_1):   {unit: 32, low: 4, minimum: true, decode: decodeHalves(4, -1)},
+	Form(Q5_0):   {unit: 32, low: 4, up: 1, offset: 16, decode: decodeHalves(6, 2)},
+	Form(Q5_1):   {unit: 32, low: 4, up: 1, minimum: true, decode: decodeHalves(8, 4)},
+	Form(IQ4_NL): {unit: 32, low: 4, offset: 128, table: true, decode: decodeHalves(2, -1)},
+	Form(Q2_K):   {unit: 16, low: 2, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ2_K},
+	Form(Q3_K):   {unit: 16, low: 4, offset: 4, rounding: BySuperBlock, super: true, signed: true, decode: decodeQ3_K},
+	Form(Q4_K):   {unit: 32, low: 4, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ4_K},
+	Form(Q5_K):   {unit: 32, low: 4, up: 1, rounding: BySuperBlock, super: true, minimum: true, decode: decodeQ5_K},
+	Form(Q6_K):   {unit: 16, low: 4, up: 2, offset: 32, rounding: BySuperBlock, super: true, signed: true, decode: decodeQ6_K},
+	wordsF16:     {words: true, rounding: ByWords},
+	wordsBF16:    {words: true, rounding: ByWords},
 }
 
 // scaleBytes is the size of a unit's scales of 16 rows.
@@ -103,32 +128,45 @@ func (p *packing) headBytes() int {
 
 // groupBytes is the size of 16 rows.
 func (p *packing) groupBytes(f Format, cols int) int {
-	if p.plain {
+	switch {
+	case p.plain:
 		return groupRows * f.Bytes(cols)
+	case p.words:
+		return cols / wordsUnit * wordsBytes
 	}
 	blocks := cols / f.Block()
 	return blocks * (p.headBytes() + f.Block()/p.unit*p.unitBytes())
 }
 
-func (p *packing) exists() bool { return p.unit > 0 || p.plain }
+func (p *packing) exists() bool { return p.unit > 0 || p.plain || p.words }
 
-// Packs reports whether matrices of the format have a packed layout, and how the
-// activations are rounded that they are multiplied with.
-func (k *Kernels) Packs(f Format) (Rounding, bool) {
-	p := &k.packings[f]
-	return p.rounding, p.exists()
+// Packs returns the form in which matrices of the format, of rows of cols values,
+// are multiplied, if there is one. With exact it is one whose products are those of
+// float32 weights and activations.
+func Packs(f Format, cols int, exact bool) (Form, bool) {
+	l := Form(f)
+	switch {
+	case exact && packings[l].rounding != AsIs:
+		return 0, false
+	case exact || cols%wordsUnit != 0:
+	case f == F16:
+		l = wordsF16
+	case f == BF16:
+		l = wordsBF16
+	}
+	return l, packings[l].exists()
 }
 
 // PackedBytes returns the size of a packed matrix.
-func (k *Kernels) PackedBytes(f Format, rows, cols int) int {
-	return (rows + groupRows - 1) / groupRows * k.packings[f].groupBytes(f, cols)
+func (l Form) PackedBytes(rows, cols int) int {
+	return (rows + groupRows - 1) / groupRows * packings[l].groupBytes(l.format(), cols)
 }
 
 // Pack packs rows of cols values, a whole number of blocks, into dst, whose
-// length is that of [Kernels.PackedBytes].
-func (k *Kernels) Pack(dst, src []byte, f Format, rows, cols int) {
-	p := &k.packings[f]
-	if !p.exists() || cols%f.Block() != 0 || len(dst) != k.PackedBytes(f, rows, cols) {
+// length is that of [Form.PackedBytes].
+func (l Form) Pack(dst, src []byte, rows, cols int) {
+	p, f := &packings[l], l.format()
+	if !p.exists() || cols%f.Block() != 0 || len(dst) != l.PackedBytes(rows, cols) {
 		panic(fmt.Sprintf("kernel: %d bytes are not the size of %d packed rows of %d values as %v", len(dst), rows, cols, f))
 	}
 	size, group := f.Bytes(cols), p.groupBytes(f, cols)
@@ -141,6 +179,10 @@ func (k *Kernels) Pack(dst, src []byte, f Format, rows, cols int) {
 
 // row packs one row into a lane of its group.
 func (p *packing) row(dst, src []byte, f Format, lane int) {
+	if p.words {
+		packWords(dst, src, f, lane)
+		return
+	}
 	if p.plain {
 		for n := f.Bytes(1); len(src) > 0; src, dst = src[n:], dst[n*groupRows:] {
 			copy(dst[n*lane:], src[:n])

@@ -4,14 +4,13 @@ import "math"
 
 // portableKernels is the definition of every operation.
 func portableKernels() *Kernels {
-	packings := packings()
 	return &Kernels{
 		name: "portable", dots: portableDots, dot: portableDot, add: portableAdd, scaleBy: portableScaleBy,
 		rotate: portableRotate, addWeighted: portableAddWeighted,
 		scaleMax: portableScaleMax, expSum: portableExpSum, siluMul: portableSiLUMul,
 		gelu: portableGELU, geluMul: portableGELUMul,
 		widen: portableWiden(), round: portableRound(),
-		packings: &packings, products: portableProducts(&packings),
+		products: portableProducts(),
 	}
 }
 

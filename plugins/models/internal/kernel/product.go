@@ -8,8 +8,8 @@ import (
 
 // Products sets y[j*ys+i] to the product of row i of a packed matrix with row j of
 // rounded activations, for i < n and j < b. w is the packed matrix from a whole
-// group of rows on, x holds b rows of cols values, rounded as [Kernels.Packs]
-// says for the format.
+// group of rows on, x holds b rows of cols values, rounded as [Form.Rounding]
+// says.
 //
 // A product starts at 0 and takes its units in ascending order. A unit's whole
 // numbers are multiplied and summed exactly; the sum is multiplied with the
@@ -18,12 +18,15 @@ import (
 // follows, added with one rounding, too. A row's scale times its unit of 256 and
 // a minimum likewise are exact. Of weights that are no whole numbers each is
 // multiplied with its activation and added with one rounding.
-func (k *Kernels) Products(y []float32, ys int, w []byte, f Format, n int, x []byte, b, cols int) {
+func (k *Kernels) Products(y []float32, ys int, w []byte, l Form, n int, x []byte, b, cols int) {
 	if n <= 0 || b <= 0 {
 		return
 	}
-	p := &k.packings[f]
+	p, f := &packings[l], l.format()
 	group, blocks := p.groupBytes(f, cols), cols/f.Block()
+	if p.words {
+		blocks = cols / wordsUnit
+	}
 	if blocks == 0 {
 		panic(fmt.Sprintf("kernel: %d columns are less than a block of %v", cols, f))
 	}
@@ -33,10 +36,10 @@ func (k *Kernels) Products(y []float32, ys int, w []byte, f Format, n int, x []b
 	for i := 0; i < n; i += groupRows {
 		if p.plain {
 			for j := 0; j < b; j += tileRows {
-				k.products[f](y[j*ys+i:], ys, min(groupRows, n-i), w, cols, x[AsIs.RoundedBytes(cols, j):], min(tileRows, b-j))
+				k.products[l](y[j*ys+i:], ys, min(groupRows, n-i), w, cols, x[AsIs.RoundedBytes(cols, j):], min(tileRows, b-j))
 			}
 		} else {
-			k.products[f](y[i:], ys, min(groupRows, n-i), w, blocks, x, b)
+			k.products[l](y[i:], ys, min(groupRows, n-i), w, blocks, x, b)
 		}
 		w = w[group:]
 	}
@@ -45,20 +48,26 @@ func (k *Kernels) Products(y []float32, ys int, w []byte, f Format, n int, x []b
 // multiplier is Products for a group, and where activations lie in tiles, a tile.
 type multiplier func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int)
 
-func portableProducts(packings *[formats]packing) [formats]multiplier {
-	var all [formats]multiplier
-	for f := range all {
-		p := &packings[f]
+func portableProducts() [forms]multiplier {
+	var all [forms]multiplier
+	for l := range all {
+		p, f := &packings[l], Form(l).format()
 		switch {
 		case p.plain:
-			all[f] = func(y []float32, ys, n int, w []byte, cols int, x []byte, b int) {
+			all[l] = func(y []float32, ys, n int, w []byte, cols int, x []byte, b int) {
 				for lane := range n {
-					portablePlain(y[lane:], ys, Format(f), w[lane*Format(f).Bytes(1):], cols, x, b)
+					portablePlain(y[lane:], ys, f, w[lane*f.Bytes(1):], cols, x, b)
+				}
+			}
+		case p.words:
+			all[l] = func(y []float32, ys, n int, w []byte, units int, x []byte, b int) {
+				for lane := range n {
+					portableWords(y[lane:], ys, lane, w, units, x, b)
 				}
 			}
 		case p.unit > 0:
-			perBlock := Format(f).Block() / p.unit
-			all[f] = func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int) {
+			perBlock := f.Block() / p.unit
+			all[l] = func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int) {
 				for lane := range n {
 					p.portableRow(y[lane:], ys, lane, w, blocks, perBlock, x, b)
 				}
@@ -84,14 +93,19 @@ func portablePlain(y []float32, ys int, f Format, w []byte, cols int, x []byte, 
 	}
 	column := f.Bytes(groupRows)
 	for c := range cols {
-		v := half(w[c*column:])
-		if f == BF16 {
-			v = math.Float32frombits(uint32(binary.LittleEndian.Uint16(w[c*column:])) << 16)
-		}
+		v := plainValue(w[c*column:], f)
 		for j := range b {
 			y[j*ys] = fma(v, float(x[4*(c*b+j):]), y[j*ys])
 		}
 	}
+}
+
+// plainValue is a half-precision number as it was stored.
+func plainValue(w []byte, f Format) float32 {
+	if f == BF16 {
+		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(w)) << 16)
+	}
+	return half(w)
 }
 
 // portableRow multiplies one row with all activations.

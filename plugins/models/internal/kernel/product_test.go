@@ -9,15 +9,25 @@ import (
 	"testing"
 )
 
-// packedFormats returns the formats that have a packed layout.
-func packedFormats(k *Kernels) []Format {
-	var all []Format
+// packedForms returns every packed form.
+func packedForms() []Form {
+	var all []Form
 	for _, f := range Formats() {
-		if _, ok := k.Packs(f); ok {
-			all = append(all, f)
+		for _, exact := range []bool{false, true} {
+			if l, ok := Packs(f, 256, exact); ok && !slices.Contains(all, l) {
+				all = append(all, l)
+			}
 		}
 	}
 	return all
+}
+
+// String names a form in tests.
+func (l Form) String() string {
+	if packings[l].words {
+		return l.format().String() + "-words"
+	}
+	return l.format().String()
 }
 
 // blockFills are ways to fill stored blocks with bytes.
@@ -62,6 +72,7 @@ var activationFills = []struct {
 	{"largest only", func(r *rand.Rand) float32 { return float32(1 - 2*r.IntN(2)) }},
 	{"ties", func(r *rand.Rand) float32 { return float32(r.IntN(255)-127) / 2 }},
 	{"near the least", func(r *rand.Rand) float32 { return float32(math.Ldexp(r.NormFloat64(), -119)) }},
+	{"near the least of words", func(r *rand.Rand) float32 { return float32(math.Ldexp(r.NormFloat64(), -100)) }},
 	{"zeros", func(*rand.Rand) float32 { return 0 }},
 }
 
@@ -69,7 +80,11 @@ func TestVectorRoundingEqualsPortableBitForBit(t *testing.T) {
 	portable := portableKernels()
 	for _, k := range vectors() {
 		for _, fill := range activationFills {
-			for _, rounding := range []Rounding{ByBlock, BySuperBlock} {
+			for _, rounding := range []Rounding{ByBlock, BySuperBlock, ByWords} {
+				size, floats := rounding.recordBytes(), map[int]bool{scaleAt: true, shareAt: true, share16: true, share16 + 4: true}
+				if rounding == ByWords {
+					floats = map[int]bool{wordsScaleAt: true}
+				}
 				r := rand.New(rand.NewPCG(1, 2))
 				for range 20 {
 					const cols, b = 768, 3
@@ -81,13 +96,12 @@ func TestVectorRoundingEqualsPortableBitForBit(t *testing.T) {
 					}
 					for i := 0; i < len(got); i += 4 {
 						g, w := word(got, i), word(want, i)
-						if floats := map[int]bool{scaleAt: true, shareAt: true, share16: true, share16 + 4: true}; floats[i%recordBytes] &&
-							sameBits(math.Float32frombits(g), math.Float32frombits(w)) {
+						if floats[i%size] && sameBits(math.Float32frombits(g), math.Float32frombits(w)) {
 							continue
 						}
 						if g != w {
 							t.Fatalf("%s, %s, rounding %d: byte %d of record %d: %08x, want %08x", k.Name(), fill.name, rounding,
-								i%recordBytes, i/recordBytes, g, w)
+								i%size, i/size, g, w)
 						}
 					}
 				}
@@ -159,12 +173,16 @@ func TestTwoPartsKeepFifteenBits(t *testing.T) {
 func TestRoundingMakesInfiniteOrNoNumbersShow(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, k := range All() {
-			for _, rounding := range []Rounding{ByBlock, BySuperBlock} {
+			for _, rounding := range []Rounding{ByBlock, BySuperBlock, ByWords} {
 				x := make([]float32, 256)
 				x[3], x[17] = 1, float32(bad)
 				out := make([]byte, rounding.RoundedBytes(256, 1))
 				k.Round(out, x, rounding, 0, 1)
-				if s := float(out[scaleAt:]); s == s {
+				at := scaleAt
+				if rounding == ByWords {
+					at = wordsScaleAt
+				}
+				if s := float(out[at:]); s == s {
 					t.Errorf("%s, rounding %d: a block with %v has the scale %g", k.Name(), rounding, bad, s)
 				}
 			}
@@ -196,21 +214,25 @@ func TestHalfPrecisionRoundsToTheNearest(t *testing.T) {
 // format's own definition makes of the stored blocks.
 func TestPackingKeepsEveryValue(t *testing.T) {
 	k := portableKernels()
-	for _, f := range packedFormats(k) {
+	for _, l := range packedForms() {
 		for _, fill := range blockFills {
 			const rows, cols = 19, 512
 			r := rand.New(rand.NewPCG(5, 6))
-			src := storedRows(r, f, rows, cols, fill.next)
+			src := storedRows(r, l.format(), rows, cols, fill.next)
 			want := make([]float32, rows*cols)
-			k.Widen(want, src, f)
-			packed := make([]byte, k.PackedBytes(f, rows, cols))
-			k.Pack(packed, src, f, rows, cols)
-			got := unpacked(k, packed, f, rows, cols)
+			k.Widen(want, src, l.format())
+			packed := make([]byte, l.PackedBytes(rows, cols))
+			l.Pack(packed, src, rows, cols)
+			if packings[l].words {
+				requireWords(t, fmt.Sprintf("%v, %s", l, fill.name), packed, want, rows, cols)
+				continue
+			}
+			got := unpacked(k, packed, l, rows, cols)
 			for i := range want {
 				// All of them are exact but the subtraction of minima, which is
 				// rounded once in both.
 				if !sameBits(got[i], want[i]) && got[i] != want[i] {
-					t.Fatalf("%v, %s: row %d, column %d is %g, want %g", f, fill.name, i/cols, i%cols, got[i], want[i])
+					t.Fatalf("%v, %s: row %d, column %d is %g, want %g", l, fill.name, i/cols, i%cols, got[i], want[i])
 				}
 			}
 		}
@@ -218,8 +240,8 @@ func TestPackingKeepsEveryValue(t *testing.T) {
 }
 
 // unpacked returns what a packed matrix stands for.
-func unpacked(k *Kernels, w []byte, f Format, rows, cols int) []float32 {
-	p := &k.packings[f]
+func unpacked(k *Kernels, w []byte, l Form, rows, cols int) []float32 {
+	p, f := &packings[l], l.format()
 	out := make([]float32, rows*cols)
 	if p.plain { // in another order only
 		for i := range out {
@@ -252,15 +274,15 @@ func unpacked(k *Kernels, w []byte, f Format, rows, cols int) []float32 {
 func TestVectorProductsEqualPortableBitForBit(t *testing.T) {
 	portable := portableKernels()
 	for _, k := range vectors() {
-		for _, f := range packedFormats(k) {
-			t.Run(k.Name()+"/"+f.String(), func(t *testing.T) {
+		for _, l := range packedForms() {
+			t.Run(k.Name()+"/"+l.String(), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(7, 8))
 				for _, weights := range blockFills {
 					for _, fill := range activationFills {
 						for _, size := range [][3]int{{16, 1, 1}, {7, 1, 2}, {33, 5, 1}, {17, 31, 2}} {
 							rows, b, cols := size[0], size[1], size[2]*256
-							compareProducts(t, r, k, portable, f, rows, b, cols, weights.name+", "+fill.name,
-								storedRows(r, f, rows, cols, weights.next), filled(r, b*cols, fill.next))
+							compareProducts(t, r, k, portable, l, rows, b, cols, weights.name+", "+fill.name,
+								storedRows(r, l.format(), rows, cols, weights.next), filled(r, b*cols, fill.next))
 						}
 					}
 				}
@@ -269,11 +291,11 @@ func TestVectorProductsEqualPortableBitForBit(t *testing.T) {
 	}
 }
 
-func compareProducts(t *testing.T, r *rand.Rand, k, portable *Kernels, f Format, rows, b, cols int, what string, src []byte, x []float32) {
+func compareProducts(t *testing.T, r *rand.Rand, k, portable *Kernels, l Form, rows, b, cols int, what string, src []byte, x []float32) {
 	t.Helper()
-	rounding, _ := k.Packs(f)
-	packed := make([]byte, k.PackedBytes(f, rows, cols))
-	k.Pack(packed, src, f, rows, cols)
+	rounding := l.Rounding()
+	packed := make([]byte, l.PackedBytes(rows, cols))
+	l.Pack(packed, src, rows, cols)
 	rounded := make([]byte, rounding.RoundedBytes(cols, b))
 	for j := range b {
 		portable.Round(rounded, x[j*cols:][:cols], rounding, j, b)
@@ -281,8 +303,8 @@ func compareProducts(t *testing.T, r *rand.Rand, k, portable *Kernels, f Format,
 	ys := rows + r.IntN(3)
 	got, want := filled(r, b*ys, fills[0].next), make([]float32, b*ys)
 	copy(want, got)
-	k.Products(got, ys, packed, f, rows, rounded, b, cols)
-	portable.Products(want, ys, packed, f, rows, rounded, b, cols)
+	k.Products(got, ys, packed, l, rows, rounded, b, cols)
+	portable.Products(want, ys, packed, l, rows, rounded, b, cols)
 	requireSame(t, fmt.Sprintf("%s, %d rows, %d activations of %d", what, rows, b, cols), got, want)
 }
 
@@ -291,25 +313,31 @@ func compareProducts(t *testing.T, r *rand.Rand, k, portable *Kernels, f Format,
 func TestProductsAreNearTheExactOnes(t *testing.T) {
 	const rows, cols, b = 16, 768, 2
 	for _, k := range All() {
-		for _, f := range packedFormats(k) {
+		for _, l := range packedForms() {
 			r := rand.New(rand.NewPCG(9, 10))
+			f, rounding := l.format(), l.Rounding()
 			src, x := storedRows(r, f, rows, cols, blockFills[0].next), filled(r, b*cols, fills[0].next)
 			w := make([]float32, rows*cols)
 			k.Widen(w, src, f)
-			rounding, _ := k.Packs(f)
-			packed, rounded, y := make([]byte, k.PackedBytes(f, rows, cols)), make([]byte, rounding.RoundedBytes(cols, b)), make([]float32, rows*b)
-			k.Pack(packed, src, f, rows, cols)
+			packed, rounded, y := make([]byte, l.PackedBytes(rows, cols)), make([]byte, rounding.RoundedBytes(cols, b)), make([]float32, rows*b)
+			l.Pack(packed, src, rows, cols)
 			for j := range b {
 				k.Round(rounded, x[j*cols:][:cols], rounding, j, b)
 			}
-			k.Products(y, rows, packed, f, rows, rounded, b, cols)
+			k.Products(y, rows, packed, l, rows, rounded, b, cols)
 			for i := range y {
 				exact, size := 0.0, 0.0
 				for c := range cols {
 					p := float64(w[i%rows*cols+c])
-					if rounding == AsIs {
+					switch rounding {
+					case AsIs:
 						p *= float64(x[i/rows*cols+c])
-					} else {
+					case ByWords:
+						lane, packed := i%rows, packed[c/wordsUnit*wordsBytes:]
+						p = float64(wordsScale(packed, lane)) * float64(wordsValue(packed, lane, c%wordsUnit))
+						record := rounded[(c/32*b+i/rows)*wordsRecord:]
+						p *= float64(float(record[wordsScaleAt:])) * float64(int16(binary.LittleEndian.Uint16(record[c%32*2:])))
+					default:
 						record := rounded[(c/32*b+i/rows)*recordBytes:]
 						p *= float64(float(record[scaleAt:])) * float64(int8(record[c%32]))
 					}
@@ -323,7 +351,7 @@ func TestProductsAreNearTheExactOnes(t *testing.T) {
 					tol = size * 1e-3
 				}
 				if !(math.Abs(float64(y[i])-exact) <= tol) {
-					t.Fatalf("%s, %v: product %d is %g, exact %g of %g", k.Name(), f, i, y[i], exact, size)
+					t.Fatalf("%s, %v: product %d is %g, exact %g of %g", k.Name(), l, i, y[i], exact, size)
 				}
 			}
 		}

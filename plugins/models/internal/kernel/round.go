@@ -23,12 +23,15 @@ const (
 	// AsIs keeps every value. Of up to 16 rows, a tile, one column lies after the
 	// other.
 	AsIs
+	// ByWords gives each 32 values a scale in single precision, so small that they
+	// become whole numbers of up to 16 bits; see words.go.
+	ByWords
 
 	roundings = iota
 )
 
-// recordBytes is the size of 32 rounded activations: the whole numbers, and where
-// they say so little-endian:
+// recordBytes is the size of 32 activations rounded to bytes: the whole numbers, and
+// where they say so little-endian:
 const (
 	recordBytes = 64
 	scaleAt     = 32 // the scale, float32
@@ -44,7 +47,9 @@ const (
 const least = 1.0 / (1 << 119)
 
 // values returns how many activations share a scale.
-func (r Rounding) values() int { return [roundings]int{ByBlock: 32, BySuperBlock: 256, AsIs: 1}[r] }
+func (r Rounding) values() int {
+	return [roundings]int{ByBlock: 32, BySuperBlock: 256, AsIs: 1, ByWords: wordsUnit}[r]
+}
 
 // tileRows is how many rows of activations lie between each other as they are.
 const tileRows = 16
@@ -63,7 +68,15 @@ func (r Rounding) RoundedBytes(cols, b int) int {
 	if r == AsIs {
 		return 4 * cols * b
 	}
-	return cols / 32 * recordBytes * b
+	return cols / 32 * r.recordBytes() * b
+}
+
+// recordBytes is the size of 32 rounded activations.
+func (r Rounding) recordBytes() int {
+	if r == ByWords {
+		return wordsRecord
+	}
+	return recordBytes
 }
 
 // Round writes x as row j of b into dst, which holds the rounded rows. Rows lie
@@ -81,7 +94,8 @@ func (k *Kernels) Round(dst []byte, x []float32, r Rounding, j, b int) {
 		tile := j / tileRows * tileRows
 		interleave(dst[r.RoundedBytes(len(x), tile):], x, j-tile, min(tileRows, b-tile))
 	default:
-		k.round[r](dst[j*recordBytes:r.RoundedBytes(len(x), b)], b*recordBytes, x)
+		size := r.recordBytes()
+		k.round[r](dst[j*size:r.RoundedBytes(len(x), b)], b*size, x)
 	}
 }
 
@@ -113,7 +127,7 @@ func interleave(dst []byte, x []float32, j, rows int) {
 type rounder func(dst []byte, stride int, x []float32)
 
 func portableRound() [roundings]rounder {
-	return [roundings]rounder{ByBlock: roundByBlock, BySuperBlock: roundBySuperBlock}
+	return [roundings]rounder{ByBlock: roundByBlock, BySuperBlock: roundBySuperBlock, ByWords: roundByWords}
 }
 
 // magnitude returns the largest |x[i]|; NaN when there is one.

@@ -43,8 +43,10 @@ func main() {
 		widen(m, t)
 		products(m, t)
 		plainProducts(m, t)
+		wordProducts(m, t)
 	}
 	rounds(t)
+	roundByWords(t)
 	relax()
 	build.Generate()
 }
@@ -121,4 +123,13 @@ func fetchAhead(w reg.Register, size int) {
 	for i := 0; i < size; i += 64 {
 		build.PREFETCHT0(at(w, nil, 0, ahead+i))
 	}
+}
+
+// fetchOnce asks like fetchAhead unless asked is set: the rows of activations after
+// the first few meet weights that are near already.
+func fetchOnce(asked reg.GPVirtual, label string, w reg.Register, size int) {
+	build.TESTQ(asked, asked)
+	build.JNZ(operand.LabelRef(label + "_asked"))
+	fetchAhead(w, size)
+	build.Label(label + "_asked")
 }

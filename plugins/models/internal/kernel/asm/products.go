@@ -94,7 +94,8 @@ type producer struct {
 	count     reg.GPVirtual
 	inner     reg.GPVirtual
 	mask      reg.GPVirtual
-	firstLane int // of a vector of 8
+	asked     reg.GPVirtual // not 0 once all weights were asked of memory
+	firstLane int           // of a vector of 8
 }
 
 // products writes the products of every packed format.
@@ -104,12 +105,13 @@ func products(m machine, t *tables) {
 		function(name, "func(y *float32, ys, n int, w *byte, blocks int, x *byte, b int)",
 			fmt.Sprintf("%s sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.", name))
 		o := &producer{packed: p, m: m, t: t, w: build.GP64(), x: build.GP64(), ys: gp("ys"), y: gp("y"), wide: gp("b"),
-			count: build.GP64(), inner: build.GP64()}
+			count: build.GP64(), inner: build.GP64(), asked: build.GP64()}
 		left, first := gp("b"), gp("x")
 		build.SHLQ(operand.U8(2), o.ys)
 		build.SHLQ(operand.U8(6), o.wide)
 		o.mask = t.maskPointer(gp("n"))
 		o.constants()
+		build.XORQ(o.asked, o.asked)
 		sizes := []int{16, 8, 4, 2, 1}
 		if m.width == 8 {
 			sizes = []int{4, 1}
@@ -124,6 +126,7 @@ func products(m machine, t *tables) {
 				build.Load(build.Param("w"), o.w)
 				o.rows(fmt.Sprintf("%s_%d", label, o.firstLane), size)
 			}
+			build.MOVQ(operand.U32(1), o.asked)
 			build.LEAQ(at(o.y, o.ys, 1, 0), o.y)
 			for range size - 1 {
 				build.ADDQ(o.ys, o.y)
@@ -152,7 +155,9 @@ func (o *producer) rows(label string, size int) {
 		build.MOVQ(operand.U32(8), o.inner)
 		build.Label(label + "_inner")
 	}
-	fetchAhead(o.w, units*o.unitBytes())
+	if o.firstLane == 0 {
+		fetchOnce(o.asked, label, o.w, units*o.unitBytes())
+	}
 	for i := range units {
 		o.scales(i * o.unitBytes())
 		if o.m.width == 16 {

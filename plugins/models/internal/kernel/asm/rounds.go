@@ -29,12 +29,7 @@ func rounds(t *tables) {
 			build.VPAND(at(x, nil, 0, 4*i), ymm(15), ymm(4+i/8%2))
 			build.VPMAXSD(ymm(4+i/8%2), ymm(7), ymm(7))
 		}
-		build.VEXTRACTI128(operand.U8(1), ymm(7), xmm(4))
-		build.VPMAXSD(xmm(4), xmm(7), xmm(7))
-		build.VPSHUFD(operand.U8(0x4e), xmm(7), xmm(4))
-		build.VPMAXSD(xmm(4), xmm(7), xmm(7))
-		build.VPSHUFD(operand.U8(0xb1), xmm(7), xmm(4))
-		build.VPMAXSD(xmm(4), xmm(7), xmm(7))                           // the largest magnitude
+		highest(7, 4)                                                   // the largest magnitude
 		build.VCMPSS(operand.U8(13), t.floats["least"], xmm(7), xmm(6)) // not below least; false for NaN
 		build.VMOVSS(t.floats["f127"], xmm(5))
 		build.VDIVSS(xmm(7), xmm(5), xmm(8))
@@ -75,6 +70,16 @@ func rounds(t *tables) {
 		build.VZEROUPPER()
 		build.RET()
 	}
+}
+
+// highest leaves the largest of 8 whole numbers in every element of xmm v.
+func highest(v, temp int) {
+	build.VEXTRACTI128(operand.U8(1), ymm(v), xmm(temp))
+	build.VPMAXSD(xmm(temp), xmm(v), xmm(v))
+	build.VPSHUFD(operand.U8(0x4e), xmm(v), xmm(temp))
+	build.VPMAXSD(xmm(temp), xmm(v), xmm(v))
+	build.VPSHUFD(operand.U8(0xb1), xmm(v), xmm(temp))
+	build.VPMAXSD(xmm(temp), xmm(v), xmm(v))
 }
 
 // roundBlock writes one record; shares are kept in half precision or as they are.
