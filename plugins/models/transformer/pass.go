@@ -225,7 +225,11 @@ func (p *pass) multiply(x []float32, products ...product) {
 		t := p.tasks[item]
 		pr := products[t.product]
 		if pr.dst != nil {
-			p.dots(worker, pr.w, t, x, pr.dst[t.first:], pr.w.rows)
+			then := p.panel(pr.up, t)
+			if pr.up == nil {
+				then = p.soon(item, products)
+			}
+			p.dots(worker, pr.w, t, x, pr.dst[t.first:], pr.w.rows, then)
 			p.shift(pr.bias, t, pr.dst[t.first:], pr.w.rows)
 		}
 		if pr.store == nil {
@@ -236,7 +240,7 @@ func (p *pass) multiply(x []float32, products ...product) {
 			w, bias = pr.up, nil
 		}
 		y := p.workers[worker].tile
-		p.dots(worker, w, t, x, y, t.n)
+		p.dots(worker, w, t, x, y, t.n, p.soon(item, products))
 		p.shift(bias, t, y, t.n)
 		for i := range p.rows {
 			pr.store(i, t.first, y[i*t.n:][:t.n])
@@ -244,12 +248,31 @@ func (p *pass) multiply(x []float32, products ...product) {
 	})
 }
 
-// dots multiplies a panel with all rows into y, lines of stride values.
-func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int) {
+// panel is a matrix from a panel on, in packed form; nil where it has none.
+func (p *pass) panel(w *tensor, t task) []byte {
+	if w == nil || w.packed == nil {
+		return nil
+	}
+	form, _ := p.packs(w)
+	return w.packed[form.PackedBytes(t.first, w.cols):]
+}
+
+// soon is the panel that whoever works on an item has next when the workers take
+// turns.
+func (p *pass) soon(item int, products []product) []byte {
+	if item += p.pool.threads(); item < len(p.tasks) {
+		return p.panel(products[p.tasks[item].product].w, p.tasks[item])
+	}
+	return nil
+}
+
+// dots multiplies a panel with all rows into y, lines of stride values. Then comes
+// another panel, as far as is known, or nil.
+func (p *pass) dots(worker int, w *tensor, t task, x, y []float32, stride int, then []byte) {
 	if form, ok := p.packs(w); ok {
 		first := form.PackedBytes(t.first, w.cols)
 		n := len(p.rows)
-		p.k.Products(y, stride, w.packed[first:], form, t.n, p.rounded[form.Rounding()], n*p.parts, w.cols)
+		p.k.Products(y, stride, w.packed[first:], form, t.n, p.rounded[form.Rounding()], n*p.parts, w.cols, then)
 		for i := n; i < n*p.parts; i++ {
 			p.k.Add(y[i%n*stride:][:t.n], y[i*stride:])
 		}

@@ -117,57 +117,57 @@ func widenQ6_KAVX2(dst *float32, src *byte, blocks int)
 // productsQ8_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_1AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_0AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_1AVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsIQ4_NLAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ2_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ3_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ6_KAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsF16AVX2 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
 //
@@ -182,7 +182,7 @@ func productsBF16AVX2(y *float32, ys int, n int, w *byte, cols int, x *byte, b i
 // productsWordsAVX2 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int, next *byte)
 
 // widenF16AVX512 converts runs of 16 half-precision values.
 //
@@ -227,57 +227,57 @@ func widenQ6_KAVX512(dst *float32, src *byte, blocks int)
 // productsQ8_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_1AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_0AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_1AVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsIQ4_NLAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ2_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ3_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ4_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ5_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsQ6_KAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 
 // productsF16AVX512 sets y[j*ys+i] to the product of row i of a packed group with row j of a tile for i < n <= 16 and j < b <= 16.
 //
@@ -292,7 +292,7 @@ func productsBF16AVX512(y *float32, ys int, n int, w *byte, cols int, x *byte, b
 // productsWordsAVX512 sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.
 //
 //go:noescape
-func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int, next *byte)
 
 // roundByBlockAVX2 rounds runs of 32 activations into records stride bytes apart.
 //

@@ -4124,12 +4124,13 @@ end:
 	VZEROUPPER
 	RET
 
-// func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ8_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ8_0AVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ8_0AVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -4139,7 +4140,6 @@ TEXT ·productsQ8_0AVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -4153,17 +4153,22 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -4665,7 +4670,6 @@ rows4_8_block:
 	ADDQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -4684,17 +4688,22 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -4857,7 +4866,6 @@ rows1_8_block:
 	MOVQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R10
 	SUBQ         $0x01, R9
@@ -4867,12 +4875,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ4_0AVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_0AVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -4882,7 +4891,6 @@ TEXT ·productsQ4_0AVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -4896,13 +4904,18 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -5292,7 +5305,6 @@ rows4_8_block:
 	ADDQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -5311,13 +5323,18 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -5458,7 +5475,6 @@ rows1_8_block:
 	MOVQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R10
 	SUBQ         $0x01, R9
@@ -5468,12 +5484,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ4_1AVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_1AVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -5483,7 +5500,6 @@ TEXT ·productsQ4_1AVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -5497,13 +5513,18 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -5903,7 +5924,6 @@ rows4_8_block:
 	ADDQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -5922,13 +5942,18 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -6073,7 +6098,6 @@ rows1_8_block:
 	MOVQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R10
 	SUBQ         $0x01, R9
@@ -6083,12 +6107,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_0AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ5_0AVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_0AVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -6098,7 +6123,6 @@ TEXT ·productsQ5_0AVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -6112,14 +6136,19 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -6571,7 +6600,6 @@ rows4_8_block:
 	ADDQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -6590,14 +6618,19 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -6800,7 +6833,6 @@ rows1_8_block:
 	MOVQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R10
 	SUBQ         $0x01, R9
@@ -6810,12 +6842,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_1AVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ5_1AVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_1AVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -6825,7 +6858,6 @@ TEXT ·productsQ5_1AVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -6839,14 +6871,19 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows4_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -7308,7 +7345,6 @@ rows4_8_block:
 	ADDQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -7327,14 +7363,19 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows1_0_asked:
 	VCVTPH2PS    (AX), Y8
@@ -7541,7 +7582,6 @@ rows1_8_block:
 	MOVQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R10
 	SUBQ         $0x01, R9
@@ -7551,12 +7591,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsIQ4_NLAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsIQ4_NLAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsIQ4_NLAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R8
 	MOVQ    b+48(FP), R9
 	MOVQ    x+40(FP), R10
 	SHLQ    $0x02, DX
@@ -7566,7 +7607,6 @@ TEXT ·productsIQ4_NLAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R11
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -7580,13 +7620,18 @@ rows4:
 	MOVQ  blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS      (AX), Y8
@@ -8144,7 +8189,6 @@ rows4_8_block:
 	ADDQ           DX, AX
 	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y3, Y15, 32(AX)
-	MOVQ           $0x00000001, R8
 	LEAQ           (BX)(DX*1), BX
 	ADDQ           DX, BX
 	ADDQ           DX, BX
@@ -8163,13 +8207,18 @@ rows1:
 	MOVQ  blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS      (AX), Y8
@@ -8388,7 +8437,6 @@ rows1_8_block:
 	MOVQ           BX, AX
 	VMOVUPS        32(R11), Y15
 	VMASKMOVPS     Y0, Y15, 32(AX)
-	MOVQ           $0x00000001, R8
 	LEAQ           (BX)(DX*1), BX
 	ADDQ           $0x00000040, R10
 	SUBQ           $0x01, R9
@@ -8398,12 +8446,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ2_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ2_KAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ2_KAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R9
 	MOVQ    b+48(FP), R10
 	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
@@ -8413,7 +8462,6 @@ TEXT ·productsQ2_KAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R9, R9
 
 rows4:
 	CMPQ  R10, $0x04
@@ -8433,11 +8481,16 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -8927,7 +8980,6 @@ rows4_8_inner:
 	ADDQ         DX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -8952,11 +9004,16 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -9149,7 +9206,6 @@ rows1_8_inner:
 	MOVQ         BX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R11
 	SUBQ         $0x01, R10
@@ -9159,12 +9215,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ3_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ3_KAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ3_KAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R9
 	MOVQ    b+48(FP), R10
 	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
@@ -9174,7 +9231,6 @@ TEXT ·productsQ3_KAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R9, R9
 
 rows4:
 	CMPQ  R10, $0x04
@@ -9193,13 +9249,18 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows4_0_asked:
 	VPMOVSXBD    (AX), Y8
@@ -9656,7 +9717,6 @@ rows4_8_inner:
 	ADDQ         DX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -9680,13 +9740,18 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows1_0_asked:
 	VPMOVSXBD    (AX), Y8
@@ -9858,7 +9923,6 @@ rows1_8_inner:
 	MOVQ         BX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R11
 	SUBQ         $0x01, R10
@@ -9868,12 +9932,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ4_KAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_KAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R9
 	MOVQ    b+48(FP), R10
 	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
@@ -9883,7 +9948,6 @@ TEXT ·productsQ4_KAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R9, R9
 
 rows4:
 	CMPQ  R10, $0x04
@@ -9903,13 +9967,18 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -10327,7 +10396,6 @@ rows4_8_inner:
 	ADDQ         DX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -10352,13 +10420,18 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -10521,7 +10594,6 @@ rows1_8_inner:
 	MOVQ         BX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R11
 	SUBQ         $0x01, R10
@@ -10531,12 +10603,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ5_KAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_KAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R9
 	MOVQ    b+48(FP), R10
 	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
@@ -10546,7 +10619,6 @@ TEXT ·productsQ5_KAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R9, R9
 
 rows4:
 	CMPQ  R10, $0x04
@@ -10566,14 +10638,19 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows4_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -11053,7 +11130,6 @@ rows4_8_inner:
 	ADDQ         DX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -11078,14 +11154,19 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows1_0_asked:
 	VPMOVZXBD    (AX), Y8
@@ -11310,7 +11391,6 @@ rows1_8_inner:
 	MOVQ         BX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R11
 	SUBQ         $0x01, R10
@@ -11320,12 +11400,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ6_KAVX2(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·productsQ6_KAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsQ6_KAVX2(SB), NOSPLIT, $0-64
 	MOVQ    ys+8(FP), DX
 	MOVQ    y+0(FP), BX
 	MOVQ    b+48(FP), SI
+	MOVQ    next+56(FP), R9
 	MOVQ    b+48(FP), R10
 	MOVQ    x+40(FP), R11
 	SHLQ    $0x02, DX
@@ -11335,7 +11416,6 @@ TEXT ·productsQ6_KAVX2(SB), NOSPLIT, $0-56
 	SHLQ    $0x02, AX
 	SUBQ    AX, R12
 	VMOVUPS words1<>+0(SB), Y14
-	XORQ    R9, R9
 
 rows4:
 	CMPQ  R10, $0x04
@@ -11354,15 +11434,20 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000200
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows4_0_asked:
 	VPMOVSXBD    (AX), Y8
@@ -11879,7 +11964,6 @@ rows4_8_inner:
 	ADDQ         DX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         DX, BX
 	ADDQ         DX, BX
@@ -11903,15 +11987,20 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000200
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000100
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows1_0_asked:
 	VPMOVSXBD    (AX), Y8
@@ -12143,7 +12232,6 @@ rows1_8_inner:
 	MOVQ         BX, AX
 	VMOVUPS      32(R12), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R9
 	LEAQ         (BX)(DX*1), BX
 	ADDQ         $0x00000040, R11
 	SUBQ         $0x01, R10
@@ -13691,12 +13779,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+// func productsWordsAVX2(y *float32, ys int, n int, w *byte, units int, x *byte, b int, next *byte)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·productsWordsAVX2(SB), NOSPLIT, $0-56
+TEXT ·productsWordsAVX2(SB), NOSPLIT, $0-64
 	MOVQ   y+0(FP), DX
 	MOVQ   ys+8(FP), BX
 	MOVQ   b+48(FP), SI
+	MOVQ   next+56(FP), R8
 	MOVQ   b+48(FP), R9
 	MOVQ   x+40(FP), R10
 	SHLQ   $0x02, BX
@@ -13705,7 +13794,6 @@ TEXT ·productsWordsAVX2(SB), NOSPLIT, $0-56
 	LEAQ   masks<>+64(SB), R11
 	SHLQ   $0x02, AX
 	SUBQ   AX, R11
-	XORQ   R8, R8
 
 rows4:
 	CMPQ  R9, $0x04
@@ -13719,25 +13807,30 @@ rows4:
 	MOVQ  units+32(FP), DI
 
 rows4_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000220
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000110
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows4_0_asked:
 	VPMOVZXWD    (AX), Y12
@@ -14241,7 +14334,6 @@ rows4_8_unit:
 	ADDQ         BX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y3, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	ADDQ         BX, DX
 	ADDQ         BX, DX
 	ADDQ         BX, DX
@@ -14260,25 +14352,30 @@ rows1:
 	MOVQ  units+32(FP), DI
 
 rows1_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000220
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000110
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows1_0_asked:
 	VPMOVZXWD    (AX), Y12
@@ -14443,7 +14540,6 @@ rows1_8_unit:
 	MOVQ         DX, AX
 	VMOVUPS      32(R11), Y15
 	VMASKMOVPS   Y0, Y15, 32(AX)
-	MOVQ         $0x00000001, R8
 	ADDQ         BX, DX
 	ADDQ         $0x00000044, R10
 	SUBQ         $0x01, R9
@@ -15184,12 +15280,13 @@ end:
 	VZEROUPPER
 	RET
 
-// func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ8_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R8
 	MOVQ         b+48(FP), R9
 	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
@@ -15201,7 +15298,6 @@ TEXT ·productsQ8_0AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
-	XORQ         R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -15227,17 +15323,22 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -15477,7 +15578,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -15515,17 +15615,22 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -15653,7 +15758,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -15679,17 +15783,22 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -15761,7 +15870,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -15781,17 +15889,22 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -15835,7 +15948,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R10
@@ -15852,17 +15964,22 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	ADDQ       $0x00000100, R8
 
 rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -15892,7 +16009,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R10
 	SUBQ          $0x01, R9
@@ -15902,12 +16018,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R8
 	MOVQ         b+48(FP), R9
 	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
@@ -15919,7 +16036,6 @@ TEXT ·productsQ4_0AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
-	XORQ         R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -15945,13 +16061,18 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -16195,7 +16316,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -16233,13 +16353,18 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -16371,7 +16496,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -16397,13 +16521,18 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -16479,7 +16608,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -16499,13 +16627,18 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -16553,7 +16686,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R10
@@ -16570,13 +16702,18 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -16610,7 +16747,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R10
 	SUBQ          $0x01, R9
@@ -16620,12 +16756,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R8
 	MOVQ         b+48(FP), R9
 	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
@@ -16637,7 +16774,6 @@ TEXT ·productsQ4_1AVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
-	XORQ         R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -16663,13 +16799,18 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows16_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -16930,7 +17071,6 @@ rows16_0_asked:
 	VMOVUPS          Z30, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z31, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -16968,13 +17108,18 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows8_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -17115,7 +17260,6 @@ rows8_0_asked:
 	VMOVUPS          Z22, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z23, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -17141,13 +17285,18 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -17228,7 +17377,6 @@ rows4_0_asked:
 	VMOVUPS          Z18, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z19, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -17248,13 +17396,18 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows2_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -17305,7 +17458,6 @@ rows2_0_asked:
 	VMOVUPS          Z16, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z17, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             $0x00000080, R10
@@ -17322,13 +17474,18 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -17364,7 +17521,6 @@ rows1_0_asked:
 	JNZ              rows1_0_block
 	MOVQ             BX, AX
 	VMOVUPS          Z16, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             $0x00000040, R10
 	SUBQ             $0x01, R9
@@ -17374,12 +17530,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_0AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R8
 	MOVQ         b+48(FP), R9
 	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
@@ -17392,7 +17549,6 @@ TEXT ·productsQ5_0AVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
-	XORQ         R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -17418,14 +17574,19 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -17693,7 +17854,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -17731,14 +17891,19 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -17894,7 +18059,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -17920,14 +18084,19 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -18027,7 +18196,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -18047,14 +18215,19 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -18126,7 +18299,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R10
@@ -18143,14 +18315,19 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -18208,7 +18385,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R10
 	SUBQ          $0x01, R9
@@ -18218,12 +18394,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_1AVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R8
 	MOVQ         b+48(FP), R9
 	MOVQ         x+40(FP), R10
 	SHLQ         $0x02, DX
@@ -18236,7 +18413,6 @@ TEXT ·productsQ5_1AVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
-	XORQ         R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -18262,14 +18438,19 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows16_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -18554,7 +18735,6 @@ rows16_0_asked:
 	VMOVUPS          Z30, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z31, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -18592,14 +18772,19 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows8_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -18764,7 +18949,6 @@ rows8_0_asked:
 	VMOVUPS          Z22, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z23, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -18790,14 +18974,19 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows4_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -18902,7 +19091,6 @@ rows4_0_asked:
 	VMOVUPS          Z18, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z19, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             DX, BX
@@ -18922,14 +19110,19 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows2_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -19004,7 +19197,6 @@ rows2_0_asked:
 	VMOVUPS          Z16, K1, (AX)
 	ADDQ             DX, AX
 	VMOVUPS          Z17, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             DX, BX
 	ADDQ             $0x00000080, R10
@@ -19021,14 +19213,19 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
 
 rows1_0_asked:
 	VCVTPH2PS        (AX), Z8
@@ -19088,7 +19285,6 @@ rows1_0_asked:
 	JNZ              rows1_0_block
 	MOVQ             BX, AX
 	VMOVUPS          Z16, K1, (AX)
-	MOVQ             $0x00000001, R8
 	LEAQ             (BX)(DX*1), BX
 	ADDQ             $0x00000040, R10
 	SUBQ             $0x01, R9
@@ -19098,12 +19294,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsIQ4_NLAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-64
 	MOVQ            ys+8(FP), DX
 	MOVQ            y+0(FP), BX
 	MOVQ            b+48(FP), SI
+	MOVQ            next+56(FP), R8
 	MOVQ            b+48(FP), R9
 	MOVQ            x+40(FP), R10
 	SHLQ            $0x02, DX
@@ -19116,7 +19313,6 @@ TEXT ·productsIQ4_NLAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M        Z0, K1
 	VPBROADCASTD    bytes15<>+0(SB), Z12
 	VBROADCASTI32X4 levels<>+0(SB), Z13
-	XORQ            R8, R8
 
 rows16:
 	CMPQ   R9, $0x10
@@ -19142,13 +19338,18 @@ rows16:
 	MOVQ   blocks+32(FP), DI
 
 rows16_0_block:
-	TESTQ      R8, R8
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows16_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -19400,7 +19601,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -19438,13 +19638,18 @@ rows8:
 	MOVQ   blocks+32(FP), DI
 
 rows8_0_block:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows8_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -19584,7 +19789,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -19610,13 +19814,18 @@ rows4:
 	MOVQ   blocks+32(FP), DI
 
 rows4_0_block:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows4_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -19700,7 +19909,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -19720,13 +19928,18 @@ rows2:
 	MOVQ   blocks+32(FP), DI
 
 rows2_0_block:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows2_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -19782,7 +19995,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R10
@@ -19799,13 +20011,18 @@ rows1:
 	MOVQ   blocks+32(FP), DI
 
 rows1_0_block:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ       $0x00000080, R8
 
 rows1_0_asked:
 	VCVTPH2PS     (AX), Z8
@@ -19847,7 +20064,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R8
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R10
 	SUBQ          $0x01, R9
@@ -19857,12 +20073,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ2_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R9
 	MOVQ         b+48(FP), R10
 	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
@@ -19874,7 +20091,6 @@ TEXT ·productsQ2_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes3<>+0(SB), Z12
-	XORQ         R9, R9
 
 rows16:
 	CMPQ   R10, $0x10
@@ -19906,11 +20122,16 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -20265,7 +20486,6 @@ rows16_0_asked:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -20309,11 +20529,16 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -20508,7 +20733,6 @@ rows8_0_asked:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -20540,11 +20764,16 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -20659,7 +20888,6 @@ rows4_0_asked:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -20685,11 +20913,16 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -20764,7 +20997,6 @@ rows2_0_asked:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              $0x00000080, R11
@@ -20787,11 +21019,16 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
 
 rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -20846,7 +21083,6 @@ rows1_0_asked:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              $0x00000040, R11
 	SUBQ              $0x01, R10
@@ -20856,12 +21092,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ3_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R9
 	MOVQ         b+48(FP), R10
 	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
@@ -20873,7 +21110,6 @@ TEXT ·productsQ3_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
-	XORQ         R9, R9
 
 rows16:
 	CMPQ   R10, $0x10
@@ -20904,13 +21140,18 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows16_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -21225,7 +21466,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -21268,13 +21508,18 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows8_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -21445,7 +21690,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -21476,13 +21720,18 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows4_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -21581,7 +21830,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -21606,13 +21854,18 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows2_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -21675,7 +21928,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R11
@@ -21697,13 +21949,18 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows1_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -21748,7 +22005,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R11
 	SUBQ          $0x01, R10
@@ -21758,12 +22014,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ4_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R9
 	MOVQ         b+48(FP), R10
 	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
@@ -21775,7 +22032,6 @@ TEXT ·productsQ4_KAVX512(SB), NOSPLIT, $0-56
 	VMOVUPS      (CX), Z0
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
-	XORQ         R9, R9
 
 rows16:
 	CMPQ   R10, $0x10
@@ -21807,13 +22063,18 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22080,7 +22341,6 @@ rows16_0_asked:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -22124,13 +22384,18 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22277,7 +22542,6 @@ rows8_0_asked:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -22309,13 +22573,18 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22402,7 +22671,6 @@ rows4_0_asked:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -22428,13 +22696,18 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22491,7 +22764,6 @@ rows2_0_asked:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              $0x00000080, R11
@@ -22514,13 +22786,18 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
 
 rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22562,7 +22839,6 @@ rows1_0_asked:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              $0x00000040, R11
 	SUBQ              $0x01, R10
@@ -22572,12 +22848,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ5_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R9
 	MOVQ         b+48(FP), R10
 	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
@@ -22590,7 +22867,6 @@ TEXT ·productsQ5_KAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes16<>+0(SB), Z13
-	XORQ         R9, R9
 
 rows16:
 	CMPQ   R10, $0x10
@@ -22622,14 +22898,19 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows16_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -22920,7 +23201,6 @@ rows16_0_asked:
 	VMOVUPS           Z30, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z31, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -22964,14 +23244,19 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows8_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -23142,7 +23427,6 @@ rows8_0_asked:
 	VMOVUPS           Z22, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z23, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -23174,14 +23458,19 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows4_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -23292,7 +23581,6 @@ rows4_0_asked:
 	VMOVUPS           Z18, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z19, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              DX, BX
@@ -23318,14 +23606,19 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows2_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -23406,7 +23699,6 @@ rows2_0_asked:
 	VMOVUPS           Z16, K1, (AX)
 	ADDQ              DX, AX
 	VMOVUPS           Z17, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              DX, BX
 	ADDQ              $0x00000080, R11
@@ -23429,14 +23721,19 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	ADDQ       $0x00000080, R9
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows1_0_asked:
 	VPMOVZXBD         (AX), Z8
@@ -23502,7 +23799,6 @@ rows1_0_asked:
 	JNZ               rows1_0_block
 	MOVQ              BX, AX
 	VMOVUPS           Z16, K1, (AX)
-	MOVQ              $0x00000001, R9
 	LEAQ              (BX)(DX*1), BX
 	ADDQ              $0x00000040, R11
 	SUBQ              $0x01, R10
@@ -23512,12 +23808,13 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int)
+// func productsQ6_KAVX512(y *float32, ys int, n int, w *byte, blocks int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-64
 	MOVQ         ys+8(FP), DX
 	MOVQ         y+0(FP), BX
 	MOVQ         b+48(FP), SI
+	MOVQ         next+56(FP), R9
 	MOVQ         b+48(FP), R10
 	MOVQ         x+40(FP), R11
 	SHLQ         $0x02, DX
@@ -23530,7 +23827,6 @@ TEXT ·productsQ6_KAVX512(SB), NOSPLIT, $0-56
 	VPMOVD2M     Z0, K1
 	VPBROADCASTD bytes15<>+0(SB), Z12
 	VPBROADCASTD bytes48<>+0(SB), Z13
-	XORQ         R9, R9
 
 rows16:
 	CMPQ   R10, $0x10
@@ -23561,15 +23857,20 @@ rows16_0_block:
 	MOVQ      $0x00000008, R8
 
 rows16_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows16_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000800
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows16_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows16_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -23908,7 +24209,6 @@ rows16_0_asked:
 	VMOVUPS       Z30, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z31, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -23951,15 +24251,20 @@ rows8_0_block:
 	MOVQ      $0x00000008, R8
 
 rows8_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000800
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows8_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows8_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -24154,7 +24459,6 @@ rows8_0_asked:
 	VMOVUPS       Z22, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z23, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -24185,15 +24489,20 @@ rows4_0_block:
 	MOVQ      $0x00000008, R8
 
 rows4_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000800
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows4_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows4_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -24316,7 +24625,6 @@ rows4_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          DX, BX
@@ -24341,15 +24649,20 @@ rows2_0_block:
 	MOVQ      $0x00000008, R8
 
 rows2_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000800
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows2_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows2_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -24436,7 +24749,6 @@ rows2_0_asked:
 	VMOVUPS       Z16, K1, (AX)
 	ADDQ          DX, AX
 	VMOVUPS       Z17, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          DX, BX
 	ADDQ          $0x00000080, R11
@@ -24458,15 +24770,20 @@ rows1_0_block:
 	MOVQ      $0x00000008, R8
 
 rows1_0_inner:
-	TESTQ      R9, R9
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
+	CMPQ       SI, $0x00000800
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       SI, $0x00000400
+	JG         rows1_0_asked
+	PREFETCHT1 (R9)
+	PREFETCHT1 64(R9)
+	PREFETCHT1 128(R9)
+	ADDQ       $0x000000c0, R9
 
 rows1_0_asked:
 	VPMOVSXBD     (AX), Z8
@@ -24535,7 +24852,6 @@ rows1_0_asked:
 	JNZ           rows1_0_block
 	MOVQ          BX, AX
 	VMOVUPS       Z16, K1, (AX)
-	MOVQ          $0x00000001, R9
 	LEAQ          (BX)(DX*1), BX
 	ADDQ          $0x00000040, R11
 	SUBQ          $0x01, R10
@@ -25578,22 +25894,22 @@ rows1_end:
 	VZEROUPPER
 	RET
 
-// func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int)
+// func productsWordsAVX512(y *float32, ys int, n int, w *byte, units int, x *byte, b int, next *byte)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, MMX+
-TEXT ·productsWordsAVX512(SB), NOSPLIT, $0-56
+TEXT ·productsWordsAVX512(SB), NOSPLIT, $0-64
 	MOVQ     y+0(FP), DX
 	MOVQ     ys+8(FP), BX
 	MOVQ     b+48(FP), SI
+	MOVQ     next+56(FP), R8
 	MOVQ     b+48(FP), R9
 	MOVQ     x+40(FP), R10
 	SHLQ     $0x02, BX
 	IMUL3Q   $0x44, SI, SI
-	MOVQ     n+16(FP), CX
-	LEAQ     masks<>+64(SB), AX
-	SHLQ     $0x02, CX
-	SUBQ     CX, AX
-	XORQ     R8, R8
-	VMOVUPS  (AX), Z0
+	MOVQ     n+16(FP), AX
+	LEAQ     masks<>+64(SB), CX
+	SHLQ     $0x02, AX
+	SUBQ     AX, CX
+	VMOVUPS  (CX), Z0
 	VPMOVD2M Z0, K1
 
 rows12:
@@ -25616,25 +25932,30 @@ rows12:
 	MOVQ   units+32(FP), DI
 
 rows12_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows12_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000660
+	JG         rows12_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000330
+	JG         rows12_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows12_0_asked:
 	VPMOVZXWD     (AX), Z4
@@ -25923,7 +26244,6 @@ rows12_0_asked:
 	VMOVUPS       Z18, K1, (AX)
 	ADDQ          BX, AX
 	VMOVUPS       Z19, K1, (AX)
-	MOVQ          $0x00000001, R8
 	ADDQ          BX, DX
 	ADDQ          BX, DX
 	ADDQ          BX, DX
@@ -25957,25 +26277,30 @@ rows8:
 	MOVQ   units+32(FP), DI
 
 rows8_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows8_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000660
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000330
+	JG         rows8_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows8_0_asked:
 	VPMOVZXWD     (AX), Z4
@@ -26176,7 +26501,6 @@ rows8_0_asked:
 	VMOVUPS       Z14, K1, (AX)
 	ADDQ          BX, AX
 	VMOVUPS       Z15, K1, (AX)
-	MOVQ          $0x00000001, R8
 	ADDQ          BX, DX
 	ADDQ          BX, DX
 	ADDQ          BX, DX
@@ -26202,25 +26526,30 @@ rows4:
 	MOVQ   units+32(FP), DI
 
 rows4_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows4_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000660
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000330
+	JG         rows4_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows4_0_asked:
 	VPMOVZXWD     (AX), Z4
@@ -26333,7 +26662,6 @@ rows4_0_asked:
 	VMOVUPS       Z10, K1, (AX)
 	ADDQ          BX, AX
 	VMOVUPS       Z11, K1, (AX)
-	MOVQ          $0x00000001, R8
 	ADDQ          BX, DX
 	ADDQ          BX, DX
 	ADDQ          BX, DX
@@ -26353,25 +26681,30 @@ rows2:
 	MOVQ   units+32(FP), DI
 
 rows2_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows2_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000660
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000330
+	JG         rows2_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows2_0_asked:
 	VPMOVZXWD     (AX), Z4
@@ -26440,7 +26773,6 @@ rows2_0_asked:
 	VMOVUPS       Z8, K1, (AX)
 	ADDQ          BX, AX
 	VMOVUPS       Z9, K1, (AX)
-	MOVQ          $0x00000001, R8
 	ADDQ          BX, DX
 	ADDQ          BX, DX
 	ADDQ          $0x00000088, R10
@@ -26457,25 +26789,30 @@ rows1:
 	MOVQ   units+32(FP), DI
 
 rows1_0_unit:
-	TESTQ      R8, R8
-	JNZ        rows1_0_asked
-	PREFETCHT0 4096(AX)
-	PREFETCHT0 4160(AX)
-	PREFETCHT0 4224(AX)
-	PREFETCHT0 4288(AX)
-	PREFETCHT0 4352(AX)
-	PREFETCHT0 4416(AX)
-	PREFETCHT0 4480(AX)
-	PREFETCHT0 4544(AX)
-	PREFETCHT0 4608(AX)
-	PREFETCHT0 4672(AX)
-	PREFETCHT0 4736(AX)
-	PREFETCHT0 4800(AX)
-	PREFETCHT0 4864(AX)
-	PREFETCHT0 4928(AX)
-	PREFETCHT0 4992(AX)
-	PREFETCHT0 5056(AX)
-	PREFETCHT0 5120(AX)
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	ADDQ       $0x00000180, R8
+	CMPQ       SI, $0x00000660
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	ADDQ       $0x000000c0, R8
+	CMPQ       SI, $0x00000330
+	JG         rows1_0_asked
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	PREFETCHT1 128(R8)
+	PREFETCHT1 192(R8)
+	PREFETCHT1 256(R8)
+	PREFETCHT1 320(R8)
+	PREFETCHT1 384(R8)
+	PREFETCHT1 448(R8)
+	ADDQ       $0x00000200, R8
 
 rows1_0_asked:
 	VPMOVZXWD     (AX), Z4
@@ -26522,7 +26859,6 @@ rows1_0_asked:
 	JNZ           rows1_0_unit
 	MOVQ          DX, AX
 	VMOVUPS       Z8, K1, (AX)
-	MOVQ          $0x00000001, R8
 	ADDQ          BX, DX
 	ADDQ          $0x00000044, R10
 	SUBQ          $0x01, R9

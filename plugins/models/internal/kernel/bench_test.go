@@ -47,7 +47,7 @@ func BenchmarkProducts(b *testing.B) {
 					b.SetBytes(int64(len(w)))
 					b.ResetTimer()
 					for b.Loop() {
-						k.Products(y, rows, w, l, rows, x, batch, cols)
+						k.Products(y, rows, w, l, rows, x, batch, cols, nil)
 					}
 					b.ReportMetric(float64(rows*cols*batch)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 				})

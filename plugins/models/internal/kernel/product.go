@@ -9,7 +9,8 @@ import (
 // Products sets y[j*ys+i] to the product of row i of a packed matrix with row j of
 // rounded activations, for i < n and j < b. w is the packed matrix from a whole
 // group of rows on, x holds b rows of cols values, rounded as [Form.Rounding]
-// says.
+// says. next are the weights that are likely multiplied with after these, nil where
+// none are: they are asked of memory meanwhile, and matter to nothing else.
 //
 // A product starts at 0 and takes its units in ascending order. A unit's whole
 // numbers are multiplied and summed exactly; the sum is multiplied with the
@@ -18,7 +19,7 @@ import (
 // follows, added with one rounding, too. A row's scale times its unit of 256 and
 // a minimum likewise are exact. Of weights that are no whole numbers each is
 // multiplied with its activation and added with one rounding.
-func (k *Kernels) Products(y []float32, ys int, w []byte, l Form, n int, x []byte, b, cols int) {
+func (k *Kernels) Products(y []float32, ys int, w []byte, l Form, n int, x []byte, b, cols int, next []byte) {
 	if n <= 0 || b <= 0 {
 		return
 	}
@@ -36,17 +37,23 @@ func (k *Kernels) Products(y []float32, ys int, w []byte, l Form, n int, x []byt
 	for i := 0; i < n; i += groupRows {
 		if p.plain {
 			for j := 0; j < b; j += tileRows {
-				k.products[l](y[j*ys+i:], ys, min(groupRows, n-i), w, cols, x[AsIs.RoundedBytes(cols, j):], min(tileRows, b-j))
+				k.products[l](y[j*ys+i:], ys, min(groupRows, n-i), w, cols, x[AsIs.RoundedBytes(cols, j):], min(tileRows, b-j), nil)
 			}
 		} else {
-			k.products[l](y[i:], ys, min(groupRows, n-i), w, blocks, x, b)
+			after := next
+			if i+groupRows < n {
+				after = w[group:]
+			} else if len(next) == 0 {
+				after = w
+			}
+			k.products[l](y[i:], ys, min(groupRows, n-i), w, blocks, x, b, after)
 		}
 		w = w[group:]
 	}
 }
 
 // multiplier is Products for a group, and where activations lie in tiles, a tile.
-type multiplier func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int)
+type multiplier func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int, next []byte)
 
 func portableProducts() [forms]multiplier {
 	var all [forms]multiplier
@@ -54,20 +61,20 @@ func portableProducts() [forms]multiplier {
 		p, f := &packings[l], Form(l).format()
 		switch {
 		case p.plain:
-			all[l] = func(y []float32, ys, n int, w []byte, cols int, x []byte, b int) {
+			all[l] = func(y []float32, ys, n int, w []byte, cols int, x []byte, b int, _ []byte) {
 				for lane := range n {
 					portablePlain(y[lane:], ys, f, w[lane*f.Bytes(1):], cols, x, b)
 				}
 			}
 		case p.words:
-			all[l] = func(y []float32, ys, n int, w []byte, units int, x []byte, b int) {
+			all[l] = func(y []float32, ys, n int, w []byte, units int, x []byte, b int, _ []byte) {
 				for lane := range n {
 					portableWords(y[lane:], ys, lane, w, units, x, b)
 				}
 			}
 		case p.unit > 0:
 			perBlock := f.Block() / p.unit
-			all[l] = func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int) {
+			all[l] = func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int, _ []byte) {
 				for lane := range n {
 					p.portableRow(y[lane:], ys, lane, w, blocks, perBlock, x, b)
 				}

@@ -7,7 +7,7 @@ func productsAVX2() [forms]multiplier {
 	words := wrapProducts(productsWordsAVX2)
 	return [forms]multiplier{
 		wordsF16: words, wordsBF16: words,
-		Form(F16): wrapProducts(productsF16AVX2), Form(BF16): wrapProducts(productsBF16AVX2),
+		Form(F16): wrapPlain(productsF16AVX2), Form(BF16): wrapPlain(productsBF16AVX2),
 		Form(Q8_0): wrapProducts(productsQ8_0AVX2), Form(Q4_0): wrapProducts(productsQ4_0AVX2), Form(Q4_1): wrapProducts(productsQ4_1AVX2),
 		Form(Q5_0): wrapProducts(productsQ5_0AVX2), Form(Q5_1): wrapProducts(productsQ5_1AVX2), Form(IQ4_NL): wrapProducts(productsIQ4_NLAVX2),
 		Form(Q2_K): wrapProducts(productsQ2_KAVX2), Form(Q3_K): wrapProducts(productsQ3_KAVX2), Form(Q4_K): wrapProducts(productsQ4_KAVX2),
@@ -19,7 +19,7 @@ func productsAVX512() [forms]multiplier {
 	words := wrapProducts(productsWordsAVX512)
 	return [forms]multiplier{
 		wordsF16: words, wordsBF16: words,
-		Form(F16): wrapProducts(productsF16AVX512), Form(BF16): wrapProducts(productsBF16AVX512),
+		Form(F16): wrapPlain(productsF16AVX512), Form(BF16): wrapPlain(productsBF16AVX512),
 		Form(Q8_0): wrapProducts(productsQ8_0AVX512), Form(Q4_0): wrapProducts(productsQ4_0AVX512), Form(Q4_1): wrapProducts(productsQ4_1AVX512),
 		Form(Q5_0): wrapProducts(productsQ5_0AVX512), Form(Q5_1): wrapProducts(productsQ5_1AVX512), Form(IQ4_NL): wrapProducts(productsIQ4_NLAVX512),
 		Form(Q2_K): wrapProducts(productsQ2_KAVX512), Form(Q3_K): wrapProducts(productsQ3_KAVX512), Form(Q4_K): wrapProducts(productsQ4_KAVX512),
@@ -27,9 +27,15 @@ func productsAVX512() [forms]multiplier {
 	}
 }
 
-func wrapProducts(f func(y *float32, ys, n int, w *byte, blocks int, x *byte, b int)) multiplier {
-	return func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int) {
-		f(&y[0], ys, n, &w[0], blocks, &x[0], b)
+func wrapProducts(f func(y *float32, ys, n int, w *byte, blocks int, x *byte, b int, next *byte)) multiplier {
+	return func(y []float32, ys, n int, w []byte, blocks int, x []byte, b int, next []byte) {
+		f(&y[0], ys, n, &w[0], blocks, &x[0], b, &next[0])
+	}
+}
+
+func wrapPlain(f func(y *float32, ys, n int, w *byte, cols int, x *byte, b int)) multiplier {
+	return func(y []float32, ys, n int, w []byte, cols int, x []byte, b int, _ []byte) {
+		f(&y[0], ys, n, &w[0], cols, &x[0], b)
 	}
 }
 

@@ -303,8 +303,8 @@ func compareProducts(t *testing.T, r *rand.Rand, k, portable *Kernels, l Form, r
 	ys := rows + r.IntN(3)
 	got, want := filled(r, b*ys, fills[0].next), make([]float32, b*ys)
 	copy(want, got)
-	k.Products(got, ys, packed, l, rows, rounded, b, cols)
-	portable.Products(want, ys, packed, l, rows, rounded, b, cols)
+	k.Products(got, ys, packed, l, rows, rounded, b, cols, nil)
+	portable.Products(want, ys, packed, l, rows, rounded, b, cols, nil)
 	requireSame(t, fmt.Sprintf("%s, %d rows, %d activations of %d", what, rows, b, cols), got, want)
 }
 
@@ -324,7 +324,7 @@ func TestProductsAreNearTheExactOnes(t *testing.T) {
 			for j := range b {
 				k.Round(rounded, x[j*cols:][:cols], rounding, j, b)
 			}
-			k.Products(y, rows, packed, l, rows, rounded, b, cols)
+			k.Products(y, rows, packed, l, rows, rounded, b, cols, nil)
 			for i := range y {
 				exact, size := 0.0, 0.0
 				for c := range cols {

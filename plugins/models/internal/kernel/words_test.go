@@ -105,7 +105,7 @@ func TestWordsOfOneDirectionDoNotOverflow(t *testing.T) {
 			w, rounded, y := make([]byte, l.PackedBytes(1, wordsUnit)), make([]byte, ByWords.RoundedBytes(wordsUnit, 1)), make([]float32, 1)
 			l.Pack(w, src, 1, wordsUnit)
 			k.Round(rounded, x, ByWords, 0, 1)
-			k.Products(y, 1, w, l, 1, rounded, 1, wordsUnit)
+			k.Products(y, 1, w, l, 1, rounded, 1, wordsUnit, nil)
 			want := 0.0
 			for _, v := range x {
 				want += float64(v) * float64(v)

@@ -125,11 +125,24 @@ func fetchAhead(w reg.Register, size int) {
 	}
 }
 
-// fetchOnce asks like fetchAhead unless asked is set: the rows of activations after
-// the first few meet weights that are near already.
-func fetchOnce(asked reg.GPVirtual, label string, w reg.Register, size int) {
-	build.TESTQ(asked, asked)
-	build.JNZ(operand.LabelRef(label + "_asked"))
-	fetchAhead(w, size)
+// fetchNext asks for the weights of the group after this one while this one is
+// multiplied, and moves next on. A group is walked once for every few rows of
+// activations, tile bytes of their records, and every walk asks for its part of the
+// size bytes in place of each that it uses: were all asked for by the first, it would
+// wait for memory, and memory for the others. wide is the size of all rows' records.
+func fetchNext(label string, next, wide reg.GPVirtual, size, tile int) {
+	asked := 0
+	for walks := 3; walks > 0; walks-- {
+		lines := (size + 64*walks - 1) / (64 * walks)
+		for i := range lines - asked {
+			build.PREFETCHT1(at(next, nil, 0, 64*i))
+		}
+		build.ADDQ(operand.U32(64*(lines-asked)), next)
+		asked = lines
+		if walks > 1 {
+			build.CMPQ(wide, operand.U32((walks-1)*tile))
+			build.JG(operand.LabelRef(label + "_asked"))
+		}
+	}
 	build.Label(label + "_asked")
 }

@@ -94,7 +94,7 @@ type producer struct {
 	count     reg.GPVirtual
 	inner     reg.GPVirtual
 	mask      reg.GPVirtual
-	asked     reg.GPVirtual // not 0 once all weights were asked of memory
+	next      reg.GPVirtual // what is asked of memory
 	firstLane int           // of a vector of 8
 }
 
@@ -102,16 +102,15 @@ type producer struct {
 func products(m machine, t *tables) {
 	for _, p := range packings {
 		name := "products" + p.name + m.suffix
-		function(name, "func(y *float32, ys, n int, w *byte, blocks int, x *byte, b int)",
+		function(name, "func(y *float32, ys, n int, w *byte, blocks int, x *byte, b int, next *byte)",
 			fmt.Sprintf("%s sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.", name))
 		o := &producer{packed: p, m: m, t: t, w: build.GP64(), x: build.GP64(), ys: gp("ys"), y: gp("y"), wide: gp("b"),
-			count: build.GP64(), inner: build.GP64(), asked: build.GP64()}
+			count: build.GP64(), inner: build.GP64(), next: gp("next")}
 		left, first := gp("b"), gp("x")
 		build.SHLQ(operand.U8(2), o.ys)
 		build.SHLQ(operand.U8(6), o.wide)
 		o.mask = t.maskPointer(gp("n"))
 		o.constants()
-		build.XORQ(o.asked, o.asked)
 		sizes := []int{16, 8, 4, 2, 1}
 		if m.width == 8 {
 			sizes = []int{4, 1}
@@ -126,7 +125,6 @@ func products(m machine, t *tables) {
 				build.Load(build.Param("w"), o.w)
 				o.rows(fmt.Sprintf("%s_%d", label, o.firstLane), size)
 			}
-			build.MOVQ(operand.U32(1), o.asked)
 			build.LEAQ(at(o.y, o.ys, 1, 0), o.y)
 			for range size - 1 {
 				build.ADDQ(o.ys, o.y)
@@ -156,7 +154,7 @@ func (o *producer) rows(label string, size int) {
 		build.Label(label + "_inner")
 	}
 	if o.firstLane == 0 {
-		fetchOnce(o.asked, label, o.w, units*o.unitBytes())
+		fetchNext(label, o.next, o.wide, units*o.unitBytes(), recordBytes*map[int]int{8: 4, 16: 16}[o.m.width])
 	}
 	for i := range units {
 		o.scales(i * o.unitBytes())

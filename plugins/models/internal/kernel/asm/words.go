@@ -24,20 +24,19 @@ type words struct {
 	ys, wide  reg.GPVirtual // bytes from one row of y, one unit of x to the next
 	count     reg.GPVirtual
 	mask      reg.GPVirtual
-	asked     reg.GPVirtual // not 0 once all weights were asked of memory
+	next      reg.GPVirtual // what is asked of memory
 	firstLane int           // of a vector of 8
 }
 
 // wordProducts writes the products for one machine.
 func wordProducts(m machine, t *tables) {
-	function("productsWords"+m.suffix, "func(y *float32, ys, n int, w *byte, units int, x *byte, b int)",
+	function("productsWords"+m.suffix, "func(y *float32, ys, n int, w *byte, units int, x *byte, b int, next *byte)",
 		fmt.Sprintf("productsWords%s sets y[j*ys+i] to the product of row i of a packed group with rounded row j for i < n <= 16 and j < b.", m.suffix))
-	o := &words{m: m, w: build.GP64(), x: build.GP64(), y: gp("y"), ys: gp("ys"), wide: gp("b"), count: build.GP64(), asked: build.GP64()}
+	o := &words{m: m, w: build.GP64(), x: build.GP64(), y: gp("y"), ys: gp("ys"), wide: gp("b"), count: build.GP64(), next: gp("next")}
 	left, first := gp("b"), gp("x")
 	build.SHLQ(operand.U8(2), o.ys)
 	build.IMUL3Q(operand.U8(wordsRecord), o.wide, o.wide)
 	o.mask = t.maskPointer(gp("n"))
-	build.XORQ(o.asked, o.asked)
 	sizes := []int{4, 1}
 	if m.width == 16 {
 		sizes = []int{12, 8, 4, 2, 1}
@@ -53,7 +52,6 @@ func wordProducts(m machine, t *tables) {
 			build.Load(build.Param("w"), o.w)
 			o.rows(fmt.Sprintf("%s_%d", label, o.firstLane), size)
 		}
-		build.MOVQ(operand.U32(1), o.asked)
 		for range size {
 			build.ADDQ(o.ys, o.y)
 		}
@@ -88,7 +86,8 @@ func (o *words) rows(label string, size int) {
 	build.Load(build.Param("units"), o.count)
 	build.Label(label + "_unit")
 	if o.firstLane == 0 {
-		fetchOnce(o.asked, label, o.w, wordsBytes)
+		tile := wordsRecord * map[int]int{8: 4, 16: 12}[o.m.width]
+		fetchNext(label, o.next, o.wide, wordsBytes, tile)
 	}
 	scale, factor, weights := o.m.vec(12), o.m.vec(13), o.m.vec(14)
 	if o.m.width == 16 {
