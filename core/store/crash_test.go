@@ -61,10 +61,8 @@ func TestFullDiskAtEveryByte(t *testing.T) {
 			f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 			return cut{f, &left}, err
 		}
-		r, err := Create(dir, manifest(cells, samples), columns(cells))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := create(t, dir, cells, samples)
+		var err error
 		kept := 0
 		for i := range cells * samples {
 			if err = r.Put(made(i/samples, i%samples)); err != nil {
@@ -99,10 +97,7 @@ func TestDamagedLog(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range 40 {
 		dir := t.TempDir()
-		r, err := Create(dir, manifest(cells, samples), columns(cells))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := create(t, dir, cells, samples)
 		for i := range cells * samples {
 			if err := r.Put(made(i/samples, i%samples)); err != nil {
 				t.Fatal(err)
@@ -214,10 +209,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 
 func TestSecondWriterIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	r, err := Create(dir, manifest(2, 2), columns(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := create(t, dir, 2, 2)
 	host, _ := os.Hostname()
 	if _, err := Resume(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(err.Error(), host) {
 		t.Errorf("got %v", err)
@@ -237,7 +229,8 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, lockFile), fmt.Appendf(nil, `{"host":%q,"pid":7}`, host), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Resume(dir); err != nil { // it died
+	r, err := Resume(dir)
+	if err != nil { // it died
 		t.Fatal(err)
 	}
 	fill(t, r)

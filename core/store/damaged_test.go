@@ -12,10 +12,7 @@ import (
 // A damaged table is named and never a panic; the others can be read.
 func TestDamagedTables(t *testing.T) {
 	dir := t.TempDir()
-	r, err := Create(dir, manifest(6, 4), columns(6))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := create(t, dir, 6, 4)
 	fill(t, r)
 	good := contents(t, dir)
 	s, err := Open(dir)

@@ -24,8 +24,10 @@ func (r *Run) Finish() (bool, error) {
 		return false, err
 	}
 	path := filepath.Join(r.Dir, logFile)
-	if err := writeTables(r.Dir, r.Manifest, []string{path}); err != nil {
-		return false, err
+	if !r.followed() {
+		if err := writeTables(r.Dir, r.Manifest, recordsOf([]string{path}, r.Manifest)); err != nil {
+			return false, err
+		}
 	}
 	if failures == 0 {
 		err := os.Remove(path)
@@ -42,21 +44,34 @@ func (r *Run) Finish() (bool, error) {
 	return true, nil
 }
 
-// writeTables writes the tables of dir from logs that together hold all records.
-func writeTables(dir string, m *Manifest, logs []string) error {
+// followed reports whether the tables were written while the run went on.
+func (r *Run) followed() bool {
+	r.mu.Lock()
+	f := r.follower
+	r.follower = nil
+	r.mu.Unlock()
+	return f != nil && f.finish() == nil
+}
+
+// writeTables writes the tables of dir. records visits all records of the run in
+// their order.
+func writeTables(dir string, m *Manifest, records func(visit func(*Record) error) error) error {
 	t, err := newTables(dir, m)
 	if err == nil {
 		next := 0
-		_, err = readLogs(logs, m, func(r *Record) error {
+		lacks := func() error {
+			return fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
+		}
+		err = records(func(r *Record) error {
 			if at := r.Cell*m.Samples + r.Sample; at != next {
-				return fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
+				return lacks()
 			}
 			next++
 			t.add(r)
 			return nil
 		})
 		if err == nil && next != m.Cells*m.Samples {
-			err = fault.New(fault.Data, op, dir, "cell %d, sample %d is not there", next/m.Samples, next%m.Samples).Fix("resume the run")
+			err = lacks()
 		}
 	}
 	if err = t.finish(dir, err); err != nil {
@@ -67,6 +82,14 @@ func writeTables(dir string, m *Manifest, logs []string) error {
 		return unwritable(dir, err)
 	}
 	return nil
+}
+
+// recordsOf visits the records of logs that together hold all.
+func recordsOf(logs []string, m *Manifest) func(visit func(*Record) error) error {
+	return func(visit func(*Record) error) error {
+		_, err := readLogs(logs, m, visit)
+		return err
+	}
 }
 
 // readLogs calls visit with the records of logs in the order of cells and samples;
@@ -111,20 +134,30 @@ func readLogs(logs []string, m *Manifest, visit func(*Record) error) (found bool
 		if i+1 < len(all) && all[i+1].cell == w.cell && all[i+1].sample == w.sample {
 			continue // a newer one follows
 		}
-		if cap(payload) < int(w.length) {
-			payload = make([]byte, w.length)
-		}
-		payload = payload[:w.length]
-		if _, err := files[w.log].ReadAt(payload, w.offset+headBytes); err != nil {
-			return found, fault.Wrap(err, fault.Data, op, logs[w.log])
-		}
-		r, err := decode(payload)
+		r, err := readRecord(files[w.log], logs[w.log], w.place, &payload)
 		if err != nil {
-			return found, fault.Wrap(err, fault.Data, op, logs[w.log])
+			return found, err
 		}
 		if err := visit(&r); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
+}
+
+// readRecord reads a record of a log. The payload's memory is used again.
+func readRecord(f *os.File, path string, p place, payload *[]byte) (Record, error) {
+	if cap(*payload) < int(p.length) {
+		*payload = make([]byte, p.length)
+	}
+	*payload = (*payload)[:p.length]
+	_, err := f.ReadAt(*payload, p.offset+headBytes)
+	var r Record
+	if err == nil {
+		r, err = decode(*payload)
+	}
+	if err != nil {
+		return r, fault.Wrap(err, fault.Data, op, path)
+	}
+	return r, nil
 }

@@ -98,7 +98,7 @@ func merge(dir string, m *Manifest, first string, logs []string, sessions []Sess
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock(held)) }()
-	if err := writeTables(dir, m, logs); err != nil {
+	if err := writeTables(dir, m, recordsOf(logs, m)); err != nil {
 		return err
 	}
 	var lines bytes.Buffer

@@ -18,12 +18,23 @@ func wants(t *testing.T, err error, text string) {
 	}
 }
 
-func create(t *testing.T, dir string, cells, samples int) *Run {
+func create(t testing.TB, dir string, cells, samples int) *Run {
 	t.Helper()
-	r, err := Create(dir, manifest(cells, samples), columns(cells))
+	return createRun(t, dir, manifest(cells, samples))
+}
+
+// createRun makes a run whose folder is let alone when the test ends.
+func createRun(t testing.TB, dir string, m Manifest) *Run {
+	t.Helper()
+	r, err := Create(dir, m, columns(m.Cells))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unfollow()
+	})
 	return r
 }
 
@@ -81,15 +92,15 @@ func TestKilledMergeIsMergedAgain(t *testing.T) {
 // A run whose tables cannot be written is not complete, and is when they can.
 func TestFinishThatFailsIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
+	block := filepath.Join(dir, StepsFile+".new")
+	if err := os.Mkdir(block, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	r := create(t, dir, 2, 2)
 	for i := range 4 {
 		if err := r.Put(made(i/2, i%2)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	block := filepath.Join(dir, StepsFile+".new")
-	if err := os.Mkdir(block, 0o755); err != nil {
-		t.Fatal(err)
 	}
 	for range 2 {
 		if done, err := r.Finish(); done || err == nil || r.Complete() {

@@ -32,6 +32,8 @@ type Run struct {
 	broken error // the log cannot be written any more
 	done   bool  // everything is there, tables included
 
+	follower *follower // nil where the tables are not written before the end
+
 	dirty   bool
 	syncErr error
 	syncing sync.WaitGroup
@@ -90,6 +92,9 @@ func Create(dir string, m Manifest, cells []Column) (*Run, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, unlock(r.lock))
+	}
+	if m.Part == nil {
+		r.follower = follow(dir, &m)
 	}
 	return r, nil
 }
@@ -213,6 +218,9 @@ func (r *Run) Complete() bool {
 func (r *Run) ForgetFailures() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.failed) > 0 {
+		r.unfollow()
+	}
 	for at := range r.failed {
 		word, bit := r.bit(at[0], at[1])
 		r.has[word] &^= bit
@@ -251,13 +259,29 @@ func (r *Run) Put(rec Record) error {
 	}
 	if _, err := r.log.WriteAt(frame, r.end); err != nil {
 		r.broken = unwritable(r.Dir, err)
+		r.unfollow()              // the disk may need what the tables take
 		_ = r.log.Truncate(r.end) // what cannot be cut off now is when the run is resumed
 		return r.broken
 	}
+	p := place{uint32(rec.Cell), uint32(rec.Sample), r.end, uint32(len(frame) - headBytes), rec.Failure != ""}
+	if word, bit := r.bit(p.cell, p.sample); r.has[word]&bit != 0 {
+		r.unfollow() // the tables may have the older one
+	}
+	if r.follower != nil {
+		r.follower.put(rec.Cell*r.Manifest.Samples+rec.Sample, p)
+	}
 	r.end += int64(len(frame))
 	r.dirty = true
-	r.note(uint32(rec.Cell), uint32(rec.Sample), rec.Failure != "")
+	r.note(p.cell, p.sample, p.failure)
 	return nil
+}
+
+// unfollow leaves the tables to [Run.Finish].
+func (r *Run) unfollow() {
+	if r.follower != nil {
+		r.follower.stop()
+		r.follower = nil
+	}
 }
 
 // syncAll writes what was put to the disk every now and then.
@@ -287,6 +311,9 @@ func (r *Run) syncAll(log file) {
 
 // Close ends the work at a run and adds a line to its sessions.
 func (r *Run) Close(s Session) error {
+	r.mu.Lock()
+	r.unfollow()
+	r.mu.Unlock()
 	errs := []error{r.closeLog()}
 	errs = append(errs, appendSession(r.Dir, s), unlock(r.lock))
 	return errors.Join(errs...)

@@ -57,11 +57,7 @@ func fillWithScores(t testing.TB, r *Run, vocabulary int) {
 func createWithScores(t testing.TB, dir string, m Manifest, scores string) *Run {
 	t.Helper()
 	m.Scores = scores
-	r, err := Create(dir, m, columns(m.Cells))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return createRun(t, dir, m)
 }
 
 // What the model gave comes back to the bit, from the log and from the tables,

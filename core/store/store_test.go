@@ -131,10 +131,7 @@ func sameFiles(t testing.TB, got, want map[string]string) {
 func undisturbed(t testing.TB, cells, samples int) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	r, err := Create(dir, manifest(cells, samples), columns(cells))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := create(t, dir, cells, samples)
 	fill(t, r)
 	return contents(t, dir)
 }
@@ -142,10 +139,7 @@ func undisturbed(t testing.TB, cells, samples int) map[string]string {
 func TestRecordsComeBack(t *testing.T) {
 	const cells, samples = 40, 9
 	dir := t.TempDir()
-	r, err := Create(dir, manifest(cells, samples), columns(cells))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := create(t, dir, cells, samples)
 	check := func(when string) {
 		t.Helper()
 		s, err := Open(dir)
@@ -178,10 +172,7 @@ func TestTablesDependOnTheRecordsAlone(t *testing.T) {
 	const cells, samples = 12, 5
 	want := undisturbed(t, cells, samples)
 	dir := t.TempDir()
-	r, err := Create(dir, manifest(cells, samples), columns(cells))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := create(t, dir, cells, samples)
 	for i := cells*samples - 1; i >= 0; i-- {
 		if i%7 == 0 { // a failure that is tried again
 			if err := r.Put(Record{Cell: i / samples, Sample: i % samples, Failure: "no"}); err != nil {
