@@ -59,7 +59,7 @@ var allowed = []struct {
 	{"core/systems", []string{"core/chain", "core/plugin/param"}},
 	{"core/experiment", []string{"core/generate", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/host", "core/plugin/model", "core/plugin/sampler", "core/plugin/param"}},
-	{"core/store", []string{"core/dist", "core/trace", "github.com/parquet-go/parquet-go", "golang.org/x/sys/..."}},
+	{"core/store", []string{"core/dist", "core/trace", "github.com/parquet-go/parquet-go", "golang.org/x/sync/errgroup", "golang.org/x/sys/..."}},
 	{"core/sweep", []string{"core/experiment", "core/table", "core/generate", "core/search", "core/store", "core/chain", "core/dist", "core/seed", "core/trace",
 		"core/plugin/model", "core/plugin/param", "core/plugin/sampler"}},
 	{"core/cost", []string{"core/seed", "gonum.org/v1/gonum/..."}},

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"lab/core/dist"
 	"lab/core/fault"
@@ -16,9 +17,9 @@ import (
 // encoder appends a record's payload; its memory is used again.
 type encoder struct {
 	b     []byte
-	names map[string]uint64
-	list  []string
-	below int // a number below 0, which the log cannot hold
+	names []string
+	named []uint64 // the names of the stages and plugins of all steps, in this order
+	below int      // a number below 0, which the log cannot hold
 }
 
 func (e *encoder) number(n int) {
@@ -38,11 +39,14 @@ func (e *encoder) text(s string) {
 	e.b = append(e.b, s...)
 }
 
+// name numbers a name. There are few: those of one chain.
 func (e *encoder) name(s string) {
-	if _, ok := e.names[s]; !ok {
-		e.names[s] = uint64(len(e.list))
-		e.list = append(e.list, s)
+	i := slices.Index(e.names, s)
+	if i < 0 {
+		i = len(e.names)
+		e.names = append(e.names, s)
 	}
+	e.named = append(e.named, uint64(i))
 }
 
 // What a record is.
@@ -77,7 +81,8 @@ func (e *encoder) record(r *Record) {
 	}
 	s := &r.Trace
 	e.text(s.Text)
-	e.text(string(s.Raw))
+	e.number(len(s.Raw))
+	e.b = append(e.b, s.Raw...)
 	e.text(s.Stop.Reason)
 	e.text(s.Stop.String)
 	e.number(s.Stop.Offset)
@@ -85,24 +90,22 @@ func (e *encoder) record(r *Record) {
 	for _, t := range s.Tokens {
 		e.token(t)
 	}
-	if e.names == nil {
-		e.names = map[string]uint64{}
-	}
-	clear(e.names)
-	e.list = e.list[:0]
+	e.names, e.named = e.names[:0], e.named[:0]
 	for i := range s.Steps {
 		for j := range s.Steps[i].Stages {
 			e.name(s.Steps[i].Stages[j].Stage)
 			e.name(s.Steps[i].Stages[j].Plugin)
 		}
 	}
-	e.number(len(e.list))
-	for _, n := range e.list {
+	e.number(len(e.names))
+	for _, n := range e.names {
 		e.text(n)
 	}
 	e.number(len(s.Steps))
+	named := e.named
 	for i := range s.Steps {
-		e.step(&s.Steps[i])
+		e.step(&s.Steps[i], named)
+		named = named[2*len(s.Steps[i].Stages):]
 	}
 	if kind == kindScores {
 		e.number(len(r.Scores))
@@ -144,7 +147,8 @@ const (
 	hasSampling
 )
 
-func (e *encoder) step(s *trace.Step) {
+// step appends a step, the names of whose stages and plugins come first in named.
+func (e *encoder) step(s *trace.Step, named []uint64) {
 	flags := 0
 	if s.Model != nil {
 		flags |= hasModel
@@ -166,8 +170,8 @@ func (e *encoder) step(s *trace.Step) {
 	e.number(len(s.Stages))
 	for i := range s.Stages {
 		g := &s.Stages[i]
-		e.b = binary.AppendUvarint(e.b, e.names[g.Stage])
-		e.b = binary.AppendUvarint(e.b, e.names[g.Plugin])
+		e.b = binary.AppendUvarint(e.b, named[2*i])
+		e.b = binary.AppendUvarint(e.b, named[2*i+1])
 		truncation := 0
 		if g.Truncation {
 			truncation = 1

@@ -13,17 +13,28 @@ import (
 type follower struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	waiting map[int]place // what was put and is not written yet, by cell and sample
-	ends    bool          // nothing else is put
+	waiting map[int]put // what is not written yet, by cell and sample
+	held    int         // bytes of the records that wait here and not in the log alone
+	ends    bool        // nothing else is put
 	stopped bool
 
 	result chan error
 }
 
+// put is a record of the log.
+type put struct {
+	place
+	record *Record // nil where it has to be read
+}
+
+// mostHeld is how many bytes of records wait in memory at most, as the log counts
+// them.
+const mostHeld = 32 << 20
+
 var errStopped = errors.New("the tables are not wanted any more")
 
 func follow(dir string, m *Manifest) *follower {
-	f := &follower{waiting: map[int]place{}, result: make(chan error, 1)}
+	f := &follower{waiting: map[int]put{}, result: make(chan error, 1)}
 	f.changed = sync.NewCond(&f.mu)
 	go func() {
 		f.result <- writeTables(dir, m, func(visit func(*Record) error) error { return f.records(filepath.Join(dir, logFile), m, visit) })
@@ -31,11 +42,16 @@ func follow(dir string, m *Manifest) *follower {
 	return f
 }
 
-// put says where the log has a record.
-func (f *follower) put(at int, p place) {
+// put gives a record that the log has.
+func (f *follower) put(at int, p place, r Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiting[at] = p
+	it := put{place: p}
+	if f.held+int(p.length) <= mostHeld {
+		f.held += int(p.length)
+		it.record = &r
+	}
+	f.waiting[at] = it
 	f.changed.Signal()
 }
 
@@ -58,7 +74,7 @@ func (f *follower) stop() {
 }
 
 // take waits until a record was put, or anything else may have happened.
-func (f *follower) take(at int) (p place, there bool, err error) {
+func (f *follower) take(at int) (p put, there bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
@@ -68,6 +84,9 @@ func (f *follower) take(at int) (p place, there bool, err error) {
 			return p, false, errStopped
 		case there || f.ends:
 			delete(f.waiting, at)
+			if p.record != nil {
+				f.held -= int(p.length)
+			}
 			return p, there, nil
 		}
 		f.changed.Wait()
@@ -87,9 +106,13 @@ func (f *follower) records(path string, m *Manifest, visit func(*Record) error) 
 		if err != nil || !there {
 			return err
 		}
-		r, err := readRecord(log, path, p, &payload)
+		if p.record == nil {
+			var r Record
+			r, err = readRecord(log, path, p.place, &payload)
+			p.record = &r
+		}
 		if err == nil {
-			err = visit(&r)
+			err = visit(p.record)
 		}
 		if err != nil {
 			return err

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"lab/core/trace"
 )
 
 // caughtUp waits until a run's tables have all that was put in order.
@@ -120,5 +123,46 @@ func TestAnInterruptedRunHasNoTables(t *testing.T) {
 		if strings.HasSuffix(name, ".new") || name == samplesFile {
 			t.Errorf("%s is there", name)
 		}
+	}
+}
+
+// A table says of a record what the log says, though it may come from memory.
+func TestTablesHaveWhatTheLogKeeps(t *testing.T) {
+	var want map[string]string
+	for _, ahead := range []bool{false, true} {
+		r := create(t, t.TempDir(), 2, 1)
+		if !ahead {
+			r.unfollow()
+		}
+		empty, failed := made(0, 0), made(1, 0)
+		empty.Trace.Raw = []byte{}
+		empty.Trace.Steps = append(empty.Trace.Steps, trace.Step{Step: 99, Stages: []trace.Stage{}})
+		empty.Trace.Sample = 7
+		failed.Failure = "no"
+		if err := errors.Join(r.Put(empty), r.Put(failed)); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, r)
+		got := contents(t, r.Dir)
+		if ahead {
+			sameFiles(t, got, want)
+		}
+		want = got
+	}
+}
+
+// What does not fit into memory is read from the log.
+func TestFollowerHoldsNoMoreThanItMay(t *testing.T) {
+	f := &follower{waiting: map[int]put{}, changed: sync.NewCond(new(sync.Mutex))}
+	for at := range 5 {
+		f.put(at, place{length: mostHeld / 3}, Record{})
+	}
+	for at := range 5 {
+		if p, there, err := f.take(at); !there || err != nil || (p.record != nil) != (at < 3) {
+			t.Errorf("record %d: there %t, in memory %t, %v", at, there, p.record != nil, err)
+		}
+	}
+	if f.held != 0 {
+		t.Errorf("%d bytes are held", f.held)
 	}
 }

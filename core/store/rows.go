@@ -92,9 +92,14 @@ func (w *costRow) cost() *trace.Cost {
 }
 
 func newSampleRow(r *Record) sampleRow {
-	s := &r.Trace
-	return sampleRow{Cell: int32(r.Cell), Sample: int32(r.Sample), PromptTokens: int32(r.PromptTokens), Tokens: s.Tokens, Text: s.Text, Raw: s.Raw,
-		StopReason: s.Stop.Reason, StopString: s.Stop.String, StopOffset: int64(s.Stop.Offset), Failure: r.Failure}
+	w := sampleRow{Cell: int32(r.Cell), Sample: int32(r.Sample), PromptTokens: int32(r.PromptTokens), Failure: r.Failure}
+	if s := &r.Trace; r.Failure == "" {
+		w.Tokens, w.Text, w.StopReason, w.StopString, w.StopOffset = s.Tokens, s.Text, s.Stop.Reason, s.Stop.String, int64(s.Stop.Offset)
+		if len(s.Raw) > 0 {
+			w.Raw = s.Raw
+		}
+	}
+	return w
 }
 
 func (w *sampleRow) record() Record {

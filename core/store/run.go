@@ -229,9 +229,10 @@ func (r *Run) ForgetFailures() {
 	clear(r.failed)
 }
 
-// Put keeps a record. When it returns, a process that is killed does not lose it;
-// a machine that loses its power loses at most what came in the last half second.
-// An error of the disk leaves what was kept before as it is.
+// Put keeps a record; its slices are the store's from now on. When Put returns, a
+// process that is killed does not lose it; a machine that loses its power loses at
+// most what came in the last half second. An error of the disk leaves what was kept
+// before as it is.
 func (r *Run) Put(rec Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,7 +269,7 @@ func (r *Run) Put(rec Record) error {
 		r.unfollow() // the tables may have the older one
 	}
 	if r.follower != nil {
-		r.follower.put(rec.Cell*r.Manifest.Samples+rec.Sample, p)
+		r.follower.put(rec.Cell*r.Manifest.Samples+rec.Sample, p, rec)
 	}
 	r.end += int64(len(frame))
 	r.dirty = true

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+	"golang.org/x/sync/errgroup"
 
 	"lab/core/fault"
 )
@@ -24,10 +26,16 @@ type Column struct {
 // two runs' files equal.
 const groupRows = 1 << 16
 
+// A page has so many rows, or what has so many bytes: also a part of it.
+const (
+	pageRows  = 1 << 15
+	pageBytes = 1 << 20
+)
+
 // writerOptions are those of every table: the bytes of a file depend on its rows
 // alone.
 func writerOptions(more ...parquet.WriterOption) []parquet.WriterOption {
-	return append([]parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("lab", "1", "")}, more...)
+	return append([]parquet.WriterOption{parquet.PageBufferSize(pageBytes), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("lab", "1", "")}, more...)
 }
 
 // table is a Parquet file that is being written beside its place, by a goroutine
@@ -66,15 +74,22 @@ func newTable[T any](path string) (*table[T], error) {
 // write writes what arrives and makes the file durable, still beside its place.
 func (t *table[T]) write() (err error) {
 	w := parquet.NewGenericWriter[T](t.f, writerOptions()...)
+	written := 0
 	for p := range t.full {
 		if err == nil {
 			_, err = w.Write(p.rows)
+		}
+		if written += len(p.rows); err == nil && written >= pageRows {
+			written, err = 0, endPages(w.ColumnWriters())
 		}
 		if err == nil && p.ends {
 			err = w.Flush()
 		}
 		clear(p.rows)
 		t.empty <- p.rows[:0]
+	}
+	if err == nil {
+		err = endPages(w.ColumnWriters())
 	}
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
@@ -86,6 +101,16 @@ func (t *table[T]) write() (err error) {
 		err = closeErr
 	}
 	return err
+}
+
+// endPages compresses what the columns have, several at once.
+func endPages(columns []*parquet.ColumnWriter) error {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for _, c := range columns {
+		all.Go(c.Flush)
+	}
+	return all.Wait()
 }
 
 // add adds a row. What the disk says to it comes with [table.finish].
@@ -168,6 +193,9 @@ func newTables(dir string, m *Manifest) (*tables, error) {
 
 func (t *tables) add(r *Record) {
 	t.samples.add(newSampleRow(r))
+	if r.Failure != "" {
+		return
+	}
 	if r.Cost != nil {
 		t.costs.add(newCostRow(r))
 	}

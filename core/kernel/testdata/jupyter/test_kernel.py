@@ -104,8 +104,11 @@ class Session(KernelCase):
 
     def interrupted(self, stop):
         for code in ("for {}", 'import("lab").model().generate("The", {samples: 2000, max_tokens: 200})'):
-            self.kc.execute(code)
-            time.sleep(1)
+            cell = self.kc.execute(code)
+            while True:  # from its execute_input on, a cell can be interrupted
+                m = self.kc.get_iopub_msg(timeout=20)
+                if m["header"]["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == cell:
+                    break
             stop()
             while True:
                 m = self.kc.get_shell_msg(timeout=20)
@@ -121,6 +124,7 @@ class Session(KernelCase):
     def test_a_signal_stops_a_cell_and_nothing_else(self):
         self.interrupted(lambda: os.kill(self.pid, signal.SIGINT))
         os.kill(self.pid, signal.SIGINT)  # without a cell
+        time.sleep(2)  # nothing tells when the process has seen it: sooner, it may stop the next cell
         reply, _ = self.run_cell("1")
         self.assertEqual(reply["status"], "ok")
 
